@@ -1,0 +1,2 @@
+//! The compaction engine, on borrowed views of a history.
+#![forbid(unsafe_code)]
