@@ -1,0 +1,93 @@
+//! Byte pair encoding of one piece in linear time.
+//!
+//! The definition is a loop: of all neighbours whose joined bytes are a token, join the pair with the lowest rank, the
+//! leftmost first. Taken literally that is quadratic. This file uses two facts instead (DESIGN.md gives the argument):
+//!
+//! 1. A sequence of tokens is the encoding of its bytes exactly when each pair of neighbours is the encoding of its own
+//!    bytes.
+//! 2. Whether a pair is one, `compatible`, follows from undoing its last merges, one at a time.
+//!
+//! So: take the longest token that is compatible with the one before; when none is, step back and mark the position as
+//! dead. Each position dies at most once, which bounds the work by (bytes x token lengths) and makes it linear.
+//!
+//! Invariant: the result equals the merge loop (`tests::merge_loop`, the oracle).
+//!
+//! Example (`o200k_base`): `" tokenizer"` gives ` token`, `izer`.
+
+use crate::vocab::{PAD, Vocab};
+
+/// Buffers that live from piece to piece.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    padded: Vec<u8>,
+    dead: Vec<u64>,
+    tokens: Vec<u32>,
+}
+
+impl Encoder {
+    /// The tokens of a piece.
+    pub(crate) fn encode(&mut self, vocab: &Vocab, piece: &[u8]) -> &[u32] {
+        self.tokens.clear();
+        self.padded.clear();
+        self.padded.extend_from_slice(piece);
+        self.padded.extend_from_slice(&[0; PAD]);
+        self.dead.clear();
+        self.dead.resize(piece.len() / 64 + 1, 0);
+        self.search(vocab, piece.len());
+        &self.tokens
+    }
+
+    fn search(&mut self, vocab: &Vocab, end: usize) {
+        let mut at = 0;
+        let mut below = usize::MAX;
+        while at < end {
+            let Some(token) = vocab.longest(&self.padded, at, end, below) else {
+                // Nothing fits here: the token before must be shorter.
+                self.dead[at / 64] |= 1 << (at % 64);
+                let last = self.tokens.pop().expect("every byte is a token, so every text has an encoding");
+                below = vocab.length(last);
+                at -= below;
+                continue;
+            };
+            let length = vocab.length(token);
+            let next = at + length;
+            let alive = self.dead[next / 64] >> (next % 64) & 1 == 0;
+            if alive && self.tokens.last().is_none_or(|&last| compatible(vocab, &self.padded, at, last, token)) {
+                self.tokens.push(token);
+                at = next;
+                below = usize::MAX;
+            } else {
+                below = length;
+            }
+        }
+    }
+}
+
+/// Whether the encoding of the bytes of `left` and `right`, which meet at `at` in `padded`, is these two tokens.
+///
+/// Walks back through the merges that formed the two, latest first. At each step the parts that touch the border would
+/// have been joined, had their joined token a lower rank than the merges still to come; then the pair is impossible.
+pub(crate) fn compatible(vocab: &Vocab, padded: &[u8], at: usize, left: u32, right: u32) -> bool {
+    let (mut left, mut right) = (left, right);
+    let mut limit = u32::MAX;
+    loop {
+        let (before, after) = (vocab.length(left), vocab.length(right));
+        if vocab.rank_at(padded, at - before, before + after).is_some_and(|joined| joined < limit) {
+            return false;
+        }
+        // Undo the later merge. Of two equal merges the left one comes first, so the right one is undone first.
+        let undo_left = if left > right { vocab.parts(left) } else { None };
+        if let Some((_, part)) = undo_left {
+            limit = left;
+            left = part;
+        } else if let Some((part, _)) = vocab.parts(right) {
+            limit = right + 1;
+            right = part;
+        } else if let Some((_, part)) = vocab.parts(left) {
+            limit = left;
+            left = part;
+        } else {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The vocabulary: from the bytes of a token to its rank.
+//!
+//! Tokens of up to 15 bytes (98 in 100) lie in an open-addressing table. A key is 16 bytes: the token padded with
+//! zeros, its length in the last byte, so no two tokens share a key and one comparison of two words decides. The table is
+//! less than half full and is filled in order of rank, so that frequent tokens lie in the slot they hash to. Longer
+//! tokens are found by their first 16 bytes. For the longest token at a position, `lengths` gives for the next 3 bytes
+//! which lengths are worth a probe.
+//!
+//! Invariant: `rank(bytes)` is `Some(r)` exactly when token r has these bytes. Lookup O(1) expected over a fixed,
+//! known set of keys. Loading inserts each token once (a few milliseconds; see DESIGN.md).
+//!
+//! Example (`o200k_base`): `rank(b"hello")` is `Some(24912)`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Longest token or piece that fits a key.
+pub(crate) const SHORT: usize = 15;
+/// Bytes that must be readable after the start of a piece to load its key without a copy.
+pub(crate) const PAD: usize = 16;
+/// Bit of a length mask that stands for every length above `SHORT`.
+const LONG_BIT: u32 = 1 << 16;
+
+/// Up to 15 bytes, padded, with the length in the top byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Key {
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+}
+
+/// For each length up to 15, which bits of the two words belong to the piece.
+const KEEP: [(u64, u64); 16] = {
+    let mut keep = [(0, 0); 16];
+    let mut length = 0;
+    while length < 16 {
+        keep[length] = match length {
+            0..=7 => ((1 << (8 * length)) - 1, 0),
+            8 => (u64::MAX, 0),
+            _ => (u64::MAX, (1 << (8 * (length - 8))) - 1),
+        };
+        length += 1;
+    }
+    keep
+};
+
+impl Key {
+    /// The key of the first `length` (at most 15) bytes of `bytes`, of which 16 must be there.
+    #[inline(always)]
+    pub(crate) fn load(bytes: &[u8; PAD], length: usize) -> Key {
+        let (low, high) = bytes.split_at(8);
+        let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("half of 16 bytes"));
+        let (keep_low, keep_high) = KEEP[length & SHORT];
+        Key { low: word(low) & keep_low, high: word(high) & keep_high | (length as u64) << 56 }
+    }
+
+    /// The key of a whole slice of at most 15 bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Key {
+        let mut padded = [0; PAD];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        Key::load(&padded, bytes.len())
+    }
+
+    /// A 64-bit hash; the top bits are the best ones.
+    #[inline(always)]
+    pub(crate) fn hash(self) -> u64 {
+        let left = self.low ^ 0x9E37_79B9_7F4A_7C15;
+        let right = self.high ^ 0xD1B5_4A32_D192_ED03;
+        let product = u128::from(left) * u128::from(right);
+        (product as u64 ^ (product >> 64) as u64).wrapping_mul(0x9FB2_1C65_1E98_DF25)
+    }
+}
+
+/// The tokens of one encoding, in the layouts that lookups need.
+pub(crate) struct Vocab {
+    keys: Box<[Key]>,
+    ranks: Box<[u32]>,
+    shift: u32,
+    lengths: Box<[u32]>,
+    long: HashMap<[u8; PAD], Vec<u32>>,
+    offsets: Box<[u32]>,
+    token_lengths: &'static [u8],
+    splits: &'static [u8],
+    blob: &'static [u8],
+    parts: Box<[AtomicU64]>,
+}
+
+impl Vocab {
+    /// Reads a file written by `tools/build_data.py`, unpacked by `build.rs`.
+    pub(crate) fn load(data: &'static [u8]) -> Vocab {
+        let (count, rest) = data.split_at(4);
+        let count = u32::from_le_bytes(count.try_into().expect("four bytes")) as usize;
+        let (token_lengths, rest) = rest.split_at(count);
+        let (splits, blob) = rest.split_at(count);
+        let slots = (2 * count).next_power_of_two();
+        let mut vocab = Vocab {
+            keys: vec![Key::default(); slots].into_boxed_slice(),
+            ranks: vec![0; slots].into_boxed_slice(),
+            shift: 64 - slots.trailing_zeros(),
+            lengths: vec![0; 1 << 16].into_boxed_slice(),
+            long: HashMap::new(),
+            offsets: vec![0; count].into_boxed_slice(),
+            token_lengths,
+            splits,
+            blob,
+            parts: (0..count).map(|_| AtomicU64::new(0)).collect(),
+        };
+        vocab.fill();
+        vocab
+    }
+
+    fn fill(&mut self) {
+        let mut offset = 0;
+        for rank in 0..self.token_lengths.len() {
+            let length = self.token_lengths[rank] as usize;
+            self.offsets[rank] = offset as u32;
+            let token = &self.blob[offset..offset + length];
+            offset += length;
+            if length <= SHORT {
+                self.insert(token, rank as u32);
+            } else {
+                let head: [u8; PAD] = token[..PAD].try_into().expect("longer than 15");
+                self.long.entry(head).or_default().push(rank as u32);
+            }
+            if length >= 3 {
+                self.lengths[head_slot(token)] |= if length <= SHORT { 1 << length } else { LONG_BIT };
+            }
+        }
+        for ranks in self.long.values_mut() {
+            ranks.sort_unstable_by_key(|&rank| std::cmp::Reverse(self.token_lengths[rank as usize]));
+        }
+    }
+
+    fn insert(&mut self, token: &[u8], rank: u32) {
+        let key = Key::of(token);
+        let mut slot = (key.hash() >> self.shift) as usize;
+        while self.keys[slot] != Key::default() {
+            slot = (slot + 1) & (self.keys.len() - 1);
+        }
+        self.keys[slot] = key;
+        self.ranks[slot] = rank;
+    }
+
+    /// Whether the key lies in the very slot it hashes to: the one-probe answer for most pieces.
+    #[inline(always)]
+    pub(crate) fn hit(&self, key: Key, hash: u64) -> bool {
+        self.keys[(hash >> self.shift) as usize] == key
+    }
+
+    /// Rank of the token with this key.
+    #[inline]
+    pub(crate) fn rank_of_key(&self, key: Key, hash: u64) -> Option<u32> {
+        let mut slot = (hash >> self.shift) as usize;
+        loop {
+            let found = self.keys[slot];
+            if found == key {
+                return Some(self.ranks[slot]);
+            }
+            if found == Key::default() {
+                return None;
+            }
+            slot = (slot + 1) & (self.keys.len() - 1);
+        }
+    }
+
+    /// Rank of the token `padded[start..start + length]`; 16 bytes must be readable from `start`.
+    #[inline]
+    pub(crate) fn rank_at(&self, padded: &[u8], start: usize, length: usize) -> Option<u32> {
+        let head = head(padded, start);
+        if length <= SHORT {
+            let key = Key::load(head, length);
+            return self.rank_of_key(key, key.hash());
+        }
+        let wanted = &padded[start..start + length];
+        self.long.get(head)?.iter().copied().find(|&rank| self.token(rank) == wanted)
+    }
+
+    /// The longest token that `padded[start..end]` starts with and that is shorter than `below`; `None` when there is none.
+    pub(crate) fn longest(&self, padded: &[u8], start: usize, end: usize, below: usize) -> Option<u32> {
+        let room = (end - start).min(below - 1);
+        if room >= 3 {
+            let mask = self.lengths[head_slot(&padded[start..])];
+            if mask & LONG_BIT != 0 && room > SHORT {
+                let found = self.longest_long(padded, start, room);
+                if found.is_some() {
+                    return found;
+                }
+            }
+            let head = head(padded, start);
+            let mut mask = mask & (u32::MAX >> (31 - room.min(SHORT)));
+            while mask != 0 {
+                let length = 31 - mask.leading_zeros();
+                let key = Key::load(head, length as usize);
+                let found = self.rank_of_key(key, key.hash());
+                if found.is_some() {
+                    return found;
+                }
+                mask &= !(1 << length);
+            }
+        }
+        (1..=room.min(2)).rev().find_map(|length| self.rank_at(padded, start, length))
+    }
+
+    fn longest_long(&self, padded: &[u8], start: usize, room: usize) -> Option<u32> {
+        let text = &padded[start..start + room];
+        self.long.get(head(padded, start))?.iter().copied().find(|&rank| text.starts_with(self.token(rank)))
+    }
+
+    /// Bytes of a token.
+    pub(crate) fn token(&self, rank: u32) -> &'static [u8] {
+        let start = self.offsets[rank as usize] as usize;
+        &self.blob[start..start + self.length(rank)]
+    }
+
+    /// Length of a token in bytes.
+    #[inline]
+    pub(crate) fn length(&self, rank: u32) -> usize {
+        self.token_lengths[rank as usize] as usize
+    }
+
+    /// The two tokens whose merge forms `rank`; `None` for a single byte. Found once, then remembered.
+    #[inline]
+    pub(crate) fn parts(&self, rank: u32) -> Option<(u32, u32)> {
+        let split = self.splits[rank as usize] as usize;
+        if split == 0 {
+            return None;
+        }
+        let known = self.parts[rank as usize].load(Ordering::Relaxed);
+        if known != 0 {
+            return Some(((known >> 32) as u32, known as u32));
+        }
+        let (left, right) = self.token(rank).split_at(split);
+        let found = |bytes: &[u8]| self.rank(bytes).expect("a merge joins two tokens");
+        let (left, right) = (found(left), found(right));
+        // 0 means unknown: no merge joins token 0 with token 0 in either vocabulary, a test checks it.
+        self.parts[rank as usize].store(u64::from(left) << 32 | u64::from(right), Ordering::Relaxed);
+        Some((left, right))
+    }
+
+    /// Rank of the token with these bytes, off the hot path.
+    pub(crate) fn rank(&self, bytes: &[u8]) -> Option<u32> {
+        if bytes.len() <= SHORT {
+            let key = Key::of(bytes);
+            return self.rank_of_key(key, key.hash());
+        }
+        self.rank_at(bytes, 0, bytes.len())
+    }
+
+    /// Number of tokens.
+    pub(crate) fn len(&self) -> usize {
+        self.token_lengths.len()
+    }
+}
+
+#[inline(always)]
+fn head(padded: &[u8], start: usize) -> &[u8; PAD] {
+    padded[start..start + PAD].try_into().expect("16 bytes were asked for")
+}
+
+/// Slot in `lengths` of the first three bytes.
+#[inline(always)]
+fn head_slot(bytes: &[u8]) -> usize {
+    let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]);
+    (word.wrapping_mul(0x9E37_79B1) >> 16) as usize
+}
