@@ -12,12 +12,16 @@
 //! assert_eq!(tokenizer.encode("hello world"), [24912, 2375]);
 //! ```
 
+mod cache;
 mod classes;
+mod counter;
 mod encoder;
 mod encoding;
+mod kernels;
 mod pieces;
 mod tokenizer;
 mod vocab;
+mod window;
 
 pub use encoding::Encoding;
 pub use tokenizer::Tokenizer;

@@ -2,10 +2,13 @@
 
 use crate::TokenCounter;
 use crate::classes::Classes;
+use crate::counter::{Counter, State};
 use crate::encoder::Encoder;
 use crate::encoding::Encoding;
+use crate::kernels::{self, Scalar};
 use crate::pieces::{self, Pattern};
 use crate::vocab::Vocab;
+use std::cell::RefCell;
 
 /// A vocabulary and a pattern, ready to count. Shared by all threads.
 pub struct Tokenizer {
@@ -29,7 +32,35 @@ impl Tokenizer {
     /// Tokens of `text`.
     #[must_use]
     pub fn count(&self, text: &str) -> u64 {
-        self.encode(text).len() as u64
+        self.with_state(|state| match self.pattern {
+            Pattern::Cl100k => self.dispatch::<false>(state, text.as_bytes()),
+            Pattern::O200k => self.dispatch::<true>(state, text.as_bytes()),
+        })
+    }
+
+    fn dispatch<const O200K: bool>(&self, state: &mut State, text: &[u8]) -> u64 {
+        let mut counter = Counter::<O200K> { vocab: &self.vocab, classes: self.classes, state };
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(count) = kernels::with_avx512(#[inline(always)] || counter.count::<kernels::Avx512>(text)) {
+                return count;
+            }
+            if let Some(count) = kernels::with_avx2(#[inline(always)] || counter.count::<kernels::Avx2>(text)) {
+                return count;
+            }
+        }
+        counter.count::<Scalar>(text)
+    }
+
+    /// Runs `work` with what this thread keeps for this encoding, made on first use.
+    fn with_state<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
+        thread_local! {
+            static STATES: [RefCell<Option<Box<State>>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+        }
+        STATES.with(|states| {
+            let mut state = states[self.encoding as usize].borrow_mut();
+            work(state.get_or_insert_with(|| Box::new(State::new())))
+        })
     }
 
     /// Ranks of the tokens of `text`: for tests and oracles, slower than `count`.
