@@ -24,10 +24,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lithify.calibration import Calibrator, Verdict
-from lithify.calibration_state import Unit
+
+if TYPE_CHECKING:
+    from lithify.calibration_state import Unit
 
 MEDIAN_LIMIT = 0.02
 TAIL_LIMIT = 0.05
@@ -87,7 +89,7 @@ def utf8_bytes(text: str) -> float:
 class Scale(NamedTuple):
     """The counter, and how many of its units one token is by convention (for what is no text)."""
 
-    count: Counter
+    measure: Counter
     per_token: float
 
 

@@ -81,14 +81,13 @@ __all__ = [
     "Verdict",
 ]
 
-# A report below this share of the forecast is taken for a prompt that the server cut in silence. With an
-# estimate in tokens, or a learned scale, the forecast cannot be that wrong: neutral over the loosest clamp is
-# 4 / 6 = 0.67. Characters before the first sample can be: real text goes up to the top of the band, 4 / 12 =
-# 0.33.
+# A report below this share of the forecast, by an amount that no text explains, is taken for a prompt that
+# the server cut in silence. With an estimate in tokens, or a learned scale, a forecast is not that wrong:
+# neutral over the loosest clamp is 4 / 6 = 0.67. Characters before the first sample can be: real text goes up
+# to the top of the band, 4 / 12 = 0.33.
 _TRUNCATED_BELOW: Final = 0.6
 _TRUNCATED_BELOW_UNLEARNED: Final[Mapping[str, float]] = {"tokens": 0.6, "characters": NEUTRAL / BAND[1]}
-# A report above this multiple of an anchored forecast, by an amount that no text explains, waits for a second
-# one.
+# A report above this multiple of an anchored forecast, again by no amount of text, waits for a second one.
 _DOUBTFUL_ABOVE: Final = 2.0
 # How near to the first doubtful report the second has to be: this share of what was added, and a few tokens.
 _CONFIRM_SHARE: Final = 0.25
@@ -331,15 +330,14 @@ class Calibrator:
         return sent.epoch != self._epoch or sent.number <= newest
 
     def _doubt(self, state: State, report: Report) -> Verdict | None:
+        if state.anchor is not None and _sample(state.anchor, report) is not None:
+            return None
         forecast = state.forecast(report.chars)
         learned = state.scale is not None or state.anchor is not None
         floor = _TRUNCATED_BELOW if learned else _TRUNCATED_BELOW_UNLEARNED[self._unit]
         if report.tokens < floor * forecast:
             return Verdict.TRUNCATED
         if state.anchor is None or report.tokens <= _DOUBTFUL_ABOVE * forecast:
-            return None
-        added = report.tokens - state.anchor.tokens
-        if report.chars - state.anchor.chars >= BAND[0] * added:
             return None
         before, state.doubt = state.doubt, report
         if before is not None and _confirms(before, report, state.rate):

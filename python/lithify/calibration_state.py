@@ -47,6 +47,8 @@ MOST_TOKENS: Final = 10_000_000
 # The largest integer that a float holds exactly: raw counts beyond it could not be told apart.
 MOST_RAW: Final = 2**53
 
+_REMEDY: Final = "The saved state is damaged: delete it and start with a new Calibrator."
+
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A prompt whose size was reported: ``tokens`` by the provider, ``chars`` by our own count."""
@@ -113,7 +115,7 @@ def _fault(field: str, expected: str, got: str) -> InvalidInput:
         field=field,
         expected=expected,
         got=got,
-        remedy="The saved state is damaged: delete it and start with a new Calibrator.",
+        remedy=_REMEDY,
     )
 
 
@@ -121,10 +123,8 @@ def decoded(data: bytes | str) -> File:
     """Read and check a saved state. Raises `InvalidJSON` or `InvalidInput`."""
     try:
         content = msgspec.json.decode(data, type=File)
-    except msgspec.ValidationError as error:
-        raise _fault("state", "a calibration state", str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _not_json(data, error) from error
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise _explained(data, error) from error
     keys = set()
     for position, state in enumerate(content.states):
         _check_state(state, f"states[{position}]")
@@ -134,23 +134,25 @@ def decoded(data: bytes | str) -> File:
     return content
 
 
-def _not_json(data: bytes | str, error: Exception) -> InvalidJSON:
+def _explained(data: bytes | str, error: Exception) -> InvalidInput:
+    """Tell broken JSON from a wrong value: msgspec may meet the wrong value first."""
     text = data if isinstance(data, str) else data.decode("utf-8", errors="replace")
-    position = len(text)
     try:
         json.loads(text)
-    except json.JSONDecodeError as found:
-        position = found.pos
-    except RecursionError:
-        position = 0
+    except (json.JSONDecodeError, RecursionError) as found:
+        position = getattr(found, "pos", 0)
+    else:
+        if isinstance(error, msgspec.ValidationError):
+            return _fault("state", "a calibration state", str(error))
+        position = len(text)  # the standard reader takes NaN and broken UTF-8, which are no JSON
     before = text[:position]
     return InvalidJSON(
         line=before.count("\n") + 1,
-        column=position - (before.rfind("\n") + 1) + 1,
+        column=position - before.rfind("\n"),
         offset=len(before.encode("utf-8", errors="replace")),
         expected="a calibration state",
         got=str(error),
-        remedy="The saved state is damaged: delete it and start with a new Calibrator.",
+        remedy=_REMEDY,
     )
 
 

@@ -77,12 +77,11 @@ def _unwrapped(usage: object) -> object:
     return usage
 
 
-def _find(usage: object) -> int | NoUsage | None:
-    turns = _get(usage, "iterations")
+def _find(usage: object, *, nested: bool = False) -> int | NoUsage | None:
+    turns = None if nested else _get(usage, "iterations")
     if isinstance(turns, Sequence) and not isinstance(turns, str) and turns:
-        # Anthropic's loop on the server sums its rounds; the last one is the prompt that the next call goes
-        # on from.
-        return _find(turns[-1])
+        # Anthropic's loop on the server sums its rounds; the next call goes on from the last one.
+        return _find(turns[-1], nested=True)
     verdict: NoUsage | None = None
     for name, extras in _SHAPES:
         if _get(usage, name) is None:
@@ -91,12 +90,8 @@ def _find(usage: object) -> int | NoUsage | None:
         if isinstance(found, int):
             return found
         verdict = verdict or found
-    if (
-        verdict is None
-        and (inner := _get(usage, "tokens")) is not None
-        and not isinstance(inner, int | float)
-    ):
-        return _find(inner)
+    if verdict is None and not nested:
+        return _find(_get(usage, "tokens"), nested=True)
     return verdict
 
 
