@@ -71,6 +71,12 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidPolicy(
                     field=field, expected="a whole number of tokens above 0", got=describe(value)
                 )
+        if self.max_input is not None and self.max_input > self.window:
+            raise InvalidPolicy(
+                field="max_input",
+                expected=f"at most the window, {self.window:,}",
+                got=describe(self.max_input),
+            )
 
     @property
     def reserve(self) -> int:
@@ -147,8 +153,6 @@ def register_model(
         encoding=encoding,
         cache_minimum=cache_minimum,
     )
-    if model.input_limit < 1:
-        raise InvalidPolicy(field="window", expected="room for a prompt", got=describe(window))
     with _lock:
         _registered[key] = model
     return model
@@ -231,7 +235,9 @@ def _checked(name: str) -> str:
 # Bedrock: region, then vendor ("us.anthropic."), then a version tag ("-v1:0"). Vertex: "@date", "-maas".
 _REGION: Final = re.compile(r"^(?:us-gov|us|eu|apac|ap|jp|au|ca|sa|uk|in|mx|me|af|il|global)\.(?=[a-z])")
 _VENDOR: Final = re.compile(r"^[a-z][a-z0-9]*\.(?=[a-z])")
-_VERSION: Final = re.compile(r"-(?:v\d+(?::.*)?|\d+:\d.*|maas)$")
+_VERSION: Final = re.compile(r"-(?:v?\d+:\d.*|maas)$")
+# The version tag without its colon, for the makers whose names never end so: "deepseek-v3" is a name.
+_SHORT_VERSION: Final = re.compile(r"^((?:claude|nova)-.*)-v\d$")
 # Of the forms that makers use: 2025-09-29, 20250929, 09-2025, 05-20, 0613 (month and day), 2512 (year and
 # month).
 _DATE: Final = re.compile(
@@ -251,6 +257,7 @@ def _bare(name: str) -> str:
     name = _VENDOR.sub("", _REGION.sub("", name))
     name = name.partition("@")[0]
     name = _VERSION.sub("", name).partition(":")[0] or name
+    name = _SHORT_VERSION.sub(r"\1", name)
     if name.startswith("claude"):
         # Gateways write "claude-3.5-sonnet", Anthropic "claude-3-5-sonnet".
         name = name.replace(".", "-")

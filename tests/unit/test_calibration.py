@@ -418,6 +418,14 @@ def test_saving_into_no_folder_leaves_nothing(tmp_path: Path) -> None:
         Calibrator.load(tmp_path / "missing.json")
 
 
+def test_a_save_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "taken"
+    (target / "inside").mkdir(parents=True)
+    with pytest.raises(OSError, match="taken"):
+        Calibrator().save(target)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["taken"]
+
+
 @pytest.mark.parametrize(
     "text", [b"", b"{", b"\xff\xfe", b"NaN", b"[1,", b'{"version":1,\n"unit" 3}', b"[" * 100_000]
 )
