@@ -22,8 +22,9 @@ Rules:
   ``BAND`` refused, the state held inside ``CLAMP``. It is never NaN, because no sample that is not finite
   gets that far.
 * A compaction drops the anchor and keeps the scale. Until the next report, the forecast is the scaled count
-  plus the overhead, which is what the report with the smallest ``raw`` held beyond its own scaled count. The
-  overhead is 0 until there is a sample: without one it cannot be told from an error of scale.
+  plus the overhead: what the first report since the start, or since the compaction before, held beyond its
+  own scaled count (the smallest prompt shows it best, and a new conversation brings its own). The overhead is
+  0 until there is a sample: without one it cannot be told from an error of scale.
 * A report is refused, and said to be refused, when it cannot be the size of the prompt that was sent: see
   `Verdict`.
 
@@ -44,7 +45,6 @@ from __future__ import annotations
 import enum
 import math
 import os
-import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -81,10 +81,10 @@ __all__ = [
     "Verdict",
 ]
 
-# A report below this share of the forecast, by an amount that no text explains, is taken for a prompt that
-# the server cut in silence. With an estimate in tokens, or a learned scale, a forecast is not that wrong:
-# neutral over the loosest clamp is 4 / 6 = 0.67. Characters before the first sample can be: real text goes up
-# to the top of the band, 4 / 12 = 0.33.
+# A report below this share of what the history alone should have, by an amount that no text explains, is taken
+# for a prompt that the server cut in silence. The overhead is left out, since tools may be taken away. An
+# estimate in tokens, or a learned scale, is not that wrong: neutral over the loosest clamp is 4 / 6 = 0.67.
+# Characters before the first sample can be: real text goes up to the top of the band, 4 / 12 = 0.33.
 _TRUNCATED_BELOW: Final = 0.6
 _TRUNCATED_BELOW_UNLEARNED: Final[Mapping[str, float]] = {"tokens": 0.6, "characters": NEUTRAL / BAND[1]}
 # A report above this multiple of an anchored forecast, again by no amount of text, waits for a second one.
@@ -290,6 +290,8 @@ class Calibrator:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json` to ``path`` in one step: readers see the old file or the new. Raises OSError."""
+        import tempfile  # noqa: PLC0415  4 ms that only a save should cost
+
         target = Path(path)
         data = self.to_json()
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -332,12 +334,10 @@ class Calibrator:
     def _doubt(self, state: State, report: Report) -> Verdict | None:
         if state.anchor is not None and _sample(state.anchor, report) is not None:
             return None
-        forecast = state.forecast(report.chars)
-        learned = state.scale is not None or state.anchor is not None
-        floor = _TRUNCATED_BELOW if learned else _TRUNCATED_BELOW_UNLEARNED[self._unit]
-        if report.tokens < floor * forecast:
+        floor = _TRUNCATED_BELOW if state.samples else _TRUNCATED_BELOW_UNLEARNED[self._unit]
+        if report.tokens < floor * report.chars / state.rate:
             return Verdict.TRUNCATED
-        if state.anchor is None or report.tokens <= _DOUBTFUL_ABOVE * forecast:
+        if state.anchor is None or report.tokens <= _DOUBTFUL_ABOVE * state.forecast(report.chars):
             return None
         before, state.doubt = state.doubt, report
         if before is not None and _confirms(before, report, state.rate):

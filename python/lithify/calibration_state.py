@@ -94,10 +94,10 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
 
     def take(self, report: Report) -> None:
         """Make ``report`` the anchor."""
+        if self.anchor is None or self.base is None or report.chars <= self.base.chars:
+            self.base = report
         self.anchor = report
         self.doubt = None
-        if self.base is None or report.chars <= self.base.chars:
-            self.base = report
 
 
 class File(msgspec.Struct, forbid_unknown_fields=True):

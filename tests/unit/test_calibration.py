@@ -244,6 +244,13 @@ def test_silent_truncation_after_honest_reports() -> None:
     assert calibrator.forecast(raw=30_000) == 31_000
 
 
+def test_tools_that_were_taken_away_are_no_truncation() -> None:
+    calibrator = Calibrator()
+    report(calibrator, 2_000, 42_000)
+    assert report(calibrator, 2_500, 12_500).verdict is Verdict.OUT_OF_BAND
+    assert calibrator.forecast(raw=3_000) == 13_000
+
+
 def test_text_with_long_tokens_is_no_truncation() -> None:
     calibrator = Calibrator(unit="characters")
     assert report(calibrator, 100_000, 10_000).verdict is Verdict.ANCHORED
@@ -308,6 +315,17 @@ def test_the_overhead_is_kept_over_a_compaction() -> None:
     assert calibrator.raw_within(30_000) in (9_999, 10_000)
     assert calibrator.raw_within(20_000) == 0
     assert calibrator.raw_within(5) == 0
+
+
+def test_the_next_conversation_brings_its_own_overhead() -> None:
+    calibrator = Calibrator()
+    report(calibrator, 500, 20_500)
+    report(calibrator, 10_500, 30_500)
+    calibrator.compacted()
+    report(calibrator, 4_000, 9_000)
+    calibrator.compacted()
+    assert calibrator.overhead() == 5_000
+    assert calibrator.forecast(raw=1_000) == 6_000
 
 
 @given(
