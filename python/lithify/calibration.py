@@ -81,10 +81,10 @@ __all__ = [
     "Verdict",
 ]
 
-# A report below this share of what the history alone should have, by an amount that no text explains, is taken
-# for a prompt that the server cut in silence. The overhead is left out, since tools may be taken away. An
-# estimate in tokens, or a learned scale, is not that wrong: neutral over the loosest clamp is 4 / 6 = 0.67.
-# Characters before the first sample can be: real text goes up to the top of the band, 4 / 12 = 0.33.
+# A report below this share of what the history alone should have, by an amount that no text explains, is
+# taken for a prompt that the server cut in silence. The overhead is left out, since tools may be taken away.
+# An estimate in tokens, or a learned scale, is not that wrong: neutral over the loosest clamp is 4 / 6 =
+# 0.67. Characters before the first sample can be: real text goes up to the top of the band, 4 / 12 = 0.33.
 _TRUNCATED_BELOW: Final = 0.6
 _TRUNCATED_BELOW_UNLEARNED: Final[Mapping[str, float]] = {"tokens": 0.6, "characters": NEUTRAL / BAND[1]}
 # A report above this multiple of an anchored forecast, again by no amount of text, waits for a second one.
