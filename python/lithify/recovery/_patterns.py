@@ -1,10 +1,12 @@
 """The table of error sentences: loading, text normalisation, matching, figures.
 
-Text is bounded before any pattern sees it, and every pattern has bounded gaps, so one search is linear in a constant.
+Text is bounded before any pattern sees it, and every pattern has bounded gaps, so one search is linear in a
+constant.
 """
 
 import re
 import tomllib
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -12,7 +14,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 MAX_HEAD: Final = 6_000
-"""Characters of a text that are read from its start: providers say what went wrong first, SDK wrappers included."""
+"""Characters of a text that are read from its start: providers say what went wrong first, SDK wrappers
+included."""
 
 MAX_TAIL: Final = 2_000
 """Characters read from its end: a retry wrapper or a validation error names the cause last."""
@@ -25,14 +28,18 @@ _NUMBER: Final = r"(?:[0-9]{1,3}(?:\.[0-9]{1,2})?[km]\b|[0-9]{1,15}(?![0-9]))"
 _LENGTH: Final = r"len(?:gth|ght|gt|th)"
 _SHORTHAND: Final = re.compile(r"<(limit|actual|output|total|available|overage|extra|n|len)>")
 
-# 128,000 128.000 128 000 128_000 128'000: groups of three behind one separator used throughout. Not after a letter,
-# digit, dot, comma or hyphen (v1.234, model-4.100), and the last group is not followed by another digit or letter.
+# 128,000 128.000 128 000 128_000 128'000: groups of three behind one separator used throughout. Not after a
+# letter, digit, dot, comma or hyphen (v1.234, model-4.100), and the last group is not followed by another
+# digit or letter.
 _SEPARATED: Final = re.compile(
-    r"(?<![\w.,\-])[0-9]{1,3}(?P<sep>[,._' \u00a0\u202f\u2009])[0-9]{3}(?:(?P=sep)[0-9]{3}){0,4}(?![\w]|[.,][0-9])",
+    r"(?<![\w.,\-])[0-9]{1,3}(?P<sep>[,._' \u00a0\u202f\u2009])[0-9]{3}(?:(?P=sep)[0-9]{3}){0,4}"
+    r"(?![\w]|[.,][0-9])",
 )
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": None, "\\": " "})
 # Where an error text starts to quote the request, it stops being about the error.
-_ECHO: Final = re.compile(r"""["']role["'] ?:|input_value=|\bfailed_generation\b|["'](?:messages|prompt)["'] ?: ?[\["']""")
+_ECHO: Final = re.compile(
+    r"""["']role["'] ?:|input_value=|\bfailed_generation\b|["'](?:messages|prompt)["'] ?: ?[\["']""",
+)
 # Only the last attempt of a retry wrapper decides.
 _ATTEMPT: Final = re.compile(
     r"\b(?:last|final|latest) (?:error|exception|attempt)(?: was)? ?[:\-]"
@@ -50,6 +57,32 @@ class Row(msgspec.Struct, frozen=True):
     sub: str | None = None
     unit: Unit = "tokens"
     actual_unit: Unit | None = None
+
+
+class Words(msgspec.Struct, frozen=True):
+    """One list of structured codes."""
+
+    kind: str
+    stage: str
+    words: frozenset[str]
+    sub: str | None = None
+
+
+class ClassName(msgspec.Struct, frozen=True):
+    """One pattern for names of exception classes."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    sub: str | None = None
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The whole of patterns.toml; rows by stage, in file order."""
+
+    rows: dict[str, tuple[Row, ...]]
+    codes: tuple[Words, ...]
+    classes: tuple[ClassName, ...]
+    reasonless: frozenset[str]
 
 
 class Hit(NamedTuple):
@@ -79,26 +112,21 @@ def _expand(source: str) -> str:
 
 
 @cache
-def table() -> dict[str, tuple[Row, ...]]:
-    """Return the rows of patterns.toml by stage, in file order."""
-    raw: list[dict[str, Any]] = tomllib.loads(
+def table() -> Table:
+    """Load patterns.toml, once."""
+    raw: dict[str, Any] = tomllib.loads(
         files(__package__).joinpath("patterns.toml").read_text(encoding="utf-8"),
-    )["row"]
+    )
     rows: dict[str, list[Row]] = {stage: [] for stage in STAGES}
-    for entry in raw:
-        pattern = re.compile(_expand(entry["re"]))
-        rows[entry["stage"]].append(
-            Row(
-                id=entry["id"],
-                stage=entry["stage"],
-                kind=entry["kind"],
-                pattern=pattern,
-                sub=entry.get("sub"),
-                unit=entry.get("unit", "tokens"),
-                actual_unit=entry.get("actual_unit"),
-            ),
-        )
-    return {stage: tuple(found) for stage, found in rows.items()}
+    for entry in raw["row"]:
+        source = entry.pop("re")
+        rows[entry["stage"]].append(Row(pattern=re.compile(_expand(source)), **entry))
+    return Table(
+        rows={stage: tuple(found) for stage, found in rows.items()},
+        codes=tuple(Words(words=frozenset(entry.pop("words")), **entry) for entry in raw["codes"]),
+        classes=tuple(ClassName(pattern=re.compile(entry.pop("re")), **entry) for entry in raw["classes"]),
+        reasonless=frozenset(raw["reasonless"]),
+    )
 
 
 def bounded(text: str) -> str:
@@ -130,13 +158,32 @@ def number(text: str) -> int:
     return int(text) if scale is None else int(float(text[:-1]) * scale)
 
 
-def search(stage: str, text: str) -> Hit | None:
-    """Return the first row of a stage that occurs in a normalised text."""
-    for row in table()[stage]:
+def hits(stage: str, text: str) -> Iterator[Hit]:
+    """Yield the rows of a stage that occur in a normalised text, each with its first occurrence."""
+    for row in table().rows[stage]:
         match = row.pattern.search(text)
         if match is not None:
-            return _hit(row, match, text)
-    return None
+            yield _hit(row, match, text)
+
+
+def search(stage: str, text: str) -> Hit | None:
+    """Return the first row of a stage that occurs in a normalised text."""
+    return next(hits(stage, text), None)
+
+
+def with_code(stage: str, codes: Iterable[str]) -> Iterator[tuple[Words, str]]:
+    """Yield the lists of codes of a stage that hold one of the codes, with each code held."""
+    codes = list(codes)
+    for words in table().codes:
+        if words.stage == stage:
+            yield from ((words, code) for code in codes if code in words.words)
+
+
+def with_class(names: Iterable[str]) -> Iterator[tuple[ClassName, str]]:
+    """Yield the class patterns that match one of the names, in file order."""
+    names = list(names)
+    for entry in table().classes:
+        yield from ((entry, name) for name in names if entry.pattern.search(name))
 
 
 def _hit(row: Row, match: re.Match[str], text: str) -> Hit:
