@@ -1,8 +1,9 @@
 """Collect what an error says: status, codes, sentences, figures, delays.
 
-Exceptions, bodies, stream events and texts are read. Nothing is imported from any SDK: objects are read by the attribute names that openai, anthropic, google,
-botocore, litellm, httpx and others use. Only error-bearing fields are read, never a request or the content of
-a message. The walk is bounded (depth 8, 300 nodes), safe against cycles and against attributes that raise.
+Exceptions, bodies, stream events and texts are read. Nothing is imported from any SDK: objects are read by
+the attribute names that openai, anthropic, google, botocore, litellm, httpx and others use. Only error-bearing
+fields are read, never a request or the content of a message. The walk is bounded (depth 8, 300 nodes), safe
+against cycles and against attributes that raise.
 
 Example: `APIError(body={"error": {"metadata": {"raw": '{"message": "too long"}'}}})` gives the text
 "too long".
@@ -189,23 +190,24 @@ class _Walk:
         self._fields(fields, depth)
 
     def _fields(self, fields: Mapping[str, Any], depth: int, *, raised: bool = False) -> None:
+        for key in _STOPS:
+            self._word(fields.get(key), self.found.stops)
+        for key in _USAGE:
+            if self.found.usage is None:
+                self.found.usage = fields.get(key)
         if _is_message(fields):
             return
         for key in _STATUS:
             self.status(fields.get(key))
         marked = _is_error(fields)
         self.found.shaped = self.found.shaped or marked or self.found.failed
-        for key in _STOPS:
-            self._word(fields.get(key), self.found.stops)
-        for key in _USAGE:
-            if self.found.usage is None:
-                self.found.usage = fields.get(key)
         for key in _HEADERS:
             self.headers(fields.get(key))
+        well = self.found.succeeded and not self.found.shaped
         last = next((value for key in _LAST if (value := fields.get(key)) is not None), None)
         if last is not None:
             self.visit(last, depth + 1)
-        elif not (marked or raised) and (self.found.succeeded or any(key in fields for key in _REPLY_MARKS)):
+        elif not (marked or raised) and (well or any(key in fields for key in _REPLY_MARKS)):
             self._reply(fields, depth)
         else:
             self._words(fields)

@@ -345,7 +345,8 @@ class _Verdict:
         if len(hit.figures) >= FULL_FIGURES and len(head) <= MAX_HEAD:
             return True
         closed = _CLOSED.match(tail) or (hit.row.stage == "rate" and _RATE_CLOSED.match(tail))
-        return bool(closed) and not head.strip(_OPENING) and len(hit.text) <= MAX_SENTENCE
+        short = len(hit.text) <= MAX_SENTENCE and not head.strip(_OPENING)
+        return bool(closed) and short and not _PROSE.search(tail)
 
     def make(
         self,
