@@ -1,9 +1,9 @@
 """Collect what an error says: status, codes, sentences, figures, delays.
 
 Exceptions, bodies, stream events and texts are read. Nothing is imported from any SDK: objects are read by
-the attribute names that openai, anthropic, google, botocore, litellm, httpx and others use. Only error-bearing
-fields are read, never a request or the content of a message. The walk is bounded (depth 8, 300 nodes), safe
-against cycles and against attributes that raise.
+the attribute names that openai, anthropic, google, botocore, litellm, httpx and others use. Only
+error-bearing fields are read, never a request or the content of a message. The walk is bounded (depth 8, 300
+nodes), safe against cycles and against attributes that raise.
 
 Example: `APIError(body={"error": {"metadata": {"raw": '{"message": "too long"}'}}})` gives the text
 "too long".
@@ -81,7 +81,8 @@ _ATTRIBUTES: Final = tuple(dict.fromkeys((
 class Evidence(msgspec.Struct):
     """What was found. `texts`: outer first. `around`: what stood around a body inside a sentence.
 
-    `shaped`: it came from an error-bearing shape, so that its words are the provider's.
+    `typed`: the caller gave a failure status. `shaped`: it came from an error-bearing shape, so that its words
+    are the provider's.
     """
 
     texts: list[str] = msgspec.field(default_factory=list)
@@ -96,6 +97,7 @@ class Evidence(msgspec.Struct):
     provider: str | None = None
     usage: object = None
     shaped: bool = False
+    typed: bool = False
     empty_body: bool = False
 
     @property
@@ -115,7 +117,7 @@ def collect(error: object, *, status: object, body: object, headers: object) -> 
     found = walk.found
     walk.status(status)
     walk.headers(headers)
-    found.shaped = found.failed
+    found.shaped = found.typed = found.failed
     if body is not None:
         found.shaped = not found.succeeded
         found.empty_body = empty(body)
@@ -203,7 +205,7 @@ class _Walk:
         self.found.shaped = self.found.shaped or marked or self.found.failed
         for key in _HEADERS:
             self.headers(fields.get(key))
-        well = self.found.succeeded and not self.found.shaped
+        well = self.found.succeeded and not self.found.shaped and not isinstance(fields.get("message"), str)
         last = next((value for key in _LAST if (value := fields.get(key)) is not None), None)
         if last is not None:
             self.visit(last, depth + 1)

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -32,7 +32,7 @@ _SHORTHAND: Final = re.compile(r"<(limit|actual|output|total|available|overage|e
 # letter, digit, dot, comma or hyphen (v1.234, model-4.100), and the last group is not followed by another
 # digit or letter.
 _SEPARATED: Final = re.compile(
-    r"(?<![\w.,\-])[0-9]{1,3}(?P<sep>[,._' \u00a0\u202f\u2009])[0-9]{3}(?:(?P=sep)[0-9]{3}){0,4}"
+    r"(?<![\w.,\-])[0-9]{1,3}(?P<sep>[,._'\u2019 \u00a0\u202f\u2009])[0-9]{3}(?:(?P=sep)[0-9]{3}){0,4}"
     r"(?![\w]|[.,][0-9])",
 )
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": None, "\\": " "})
@@ -66,6 +66,11 @@ class Words(msgspec.Struct, frozen=True):
     stage: str
     words: frozenset[str]
     sub: str | None = None
+    pattern: re.Pattern[str] | None = None
+
+    def holds(self, code: str) -> bool:
+        """Whether a code is in the list or of the form that the list allows."""
+        return code in self.words or (self.pattern is not None and self.pattern.search(code) is not None)
 
 
 class ClassName(msgspec.Struct, frozen=True):
@@ -115,7 +120,7 @@ def _expand(source: str) -> str:
 def table() -> Table:
     """Load patterns.toml, once."""
     raw: dict[str, Any] = tomllib.loads(
-        files(__package__).joinpath("patterns.toml").read_text(encoding="utf-8"),
+        Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"),
     )
     rows: dict[str, list[Row]] = {stage: [] for stage in STAGES}
     for entry in raw["row"]:
@@ -123,10 +128,16 @@ def table() -> Table:
         rows[entry["stage"]].append(Row(pattern=re.compile(_expand(source)), **entry))
     return Table(
         rows={stage: tuple(found) for stage, found in rows.items()},
-        codes=tuple(Words(words=frozenset(entry.pop("words")), **entry) for entry in raw["codes"]),
+        codes=tuple(_words(entry) for entry in raw["codes"]),
         classes=tuple(ClassName(pattern=re.compile(entry.pop("re")), **entry) for entry in raw["classes"]),
         reasonless=frozenset(raw["reasonless"]),
     )
+
+
+def _words(entry: dict[str, Any]) -> Words:
+    source = entry.pop("re", None)
+    pattern = None if source is None else re.compile(source)
+    return Words(words=frozenset(entry.pop("words")), pattern=pattern, **entry)
 
 
 def bounded(text: str) -> str:
@@ -176,7 +187,7 @@ def with_code(stage: str, codes: Iterable[str]) -> Iterator[tuple[Words, str]]:
     codes = list(codes)
     for words in table().codes:
         if words.stage == stage:
-            yield from ((words, code) for code in codes if code in words.words)
+            yield from ((words, code) for code in codes if words.holds(code))
 
 
 def with_class(names: Iterable[str]) -> Iterator[tuple[ClassName, str]]:

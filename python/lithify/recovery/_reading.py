@@ -7,7 +7,6 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -37,9 +36,9 @@ _DELAY_IN_TEXT: Final = re.compile(
 )
 _STATUS_IN_TEXT: Final = re.compile(
     r"^\W{0,3}(?:[\w.]{1,60}(?:error|exception)?: ){0,2}(?:error ?:? )?"
-    r"(?:http[ /]?(?:[12](?:\.[01])? )?|error code:? |status(?: code)?[:= ]{0,2})?"
-    r"([45][0-9]{2})(?![0-9]|[.,][0-9])"
-    r"|(?:status(?:_code| code)?|error code|http)[:= ]{1,3}([45][0-9]{2})(?![0-9])",
+    r"([45][0-9]{2})(?= ?(?:$|[:{\[(\"'-]|status code|bad request|unauthori|payment|forbidden|not found|"
+    r"too many|request|unprocess|internal|bad gateway|service|gateway|overloaded|error\b))"
+    r"|(?:status(?:_code| code)?|error code|http(?:/[12](?:\.[01])?)?)[:= ]{1,3}([45][0-9]{2})(?![0-9])",
     re.IGNORECASE,
 )
 
@@ -180,6 +179,8 @@ def until(then: object, now: object) -> float | None:
     """Return the seconds between two HTTP dates: the server's own Date is the clock, ours is not asked."""
     if not (isinstance(then, str) and isinstance(now, str)):
         return None
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415  half of the import time, for a rare header
+
     try:
         return max(0.0, (parsedate_to_datetime(then) - parsedate_to_datetime(now)).total_seconds())
     except (ValueError, TypeError, OverflowError):

@@ -86,6 +86,7 @@ _TALK: Final = re.compile(
 _CLOSED: Final = re.compile(
     r"^\s*(?:$|[.:;,!)\]}'\"(|\uff0c\u3002\uff1b\uff1a\uff01-])|^ (?:for|of|by|in|while|\(code)\b",
 )
+_MARKDOWN: Final = re.compile(r"^(?:#{1,6} |[-*] |```|[0-9]{1,2}\. )", re.MULTILINE)
 _RATE_CLOSED: Final = re.compile(r"^ (?:error|reached|exceeded|hit|on)\b")
 _OPENING: Final = " \"'([{<-:*"
 
@@ -195,6 +196,8 @@ class _Verdict:
         self.vetoed = False
 
     def decide(self) -> ErrorClass:
+        if self.quoted:
+            return self.make(Kind.OTHER)
         steps: tuple[Callable[[], ErrorClass | None], ...] = (
             self.by_overflow_code,
             lambda: self.by_sentence("rate"),
@@ -216,7 +219,7 @@ class _Verdict:
 
     def by_overflow_code(self) -> ErrorClass | None:
         for words, stop in _patterns.with_code("stop", self.found.stops):
-            return self.make(Kind.OVERFLOW, sub=words.sub, reason=f"stop_reason:{stop}")
+            return self.make(Kind(words.kind), sub=words.sub, reason=f"stop_reason:{stop}")
         if self.believed:
             for _, code in _patterns.with_code("overflow", self.found.codes):
                 return self.make(
@@ -255,6 +258,8 @@ class _Verdict:
 
     def by_status(self) -> ErrorClass | None:
         status = self.found.status
+        if self.bare and not self.found.names and (_PROSE.search(self.text) or _TALK.search(self.text)):
+            return None  # people talking about a status
         no_body = _NO_BODY.search(self.text)
         if no_body or (self.found.empty_body and not self.text and status in {400, 413}):
             return self.empty_body(status or int(no_body[1] if no_body else 0))
@@ -273,6 +278,14 @@ class _Verdict:
         return _usage.silent(self.context.estimate, self.found.usage, self.context.window, stop)
 
     # ---- what the steps ask ----
+
+    @property
+    def quoted(self) -> bool:
+        """Whether somebody talks about an error body: prose around it, no status and no exception with it."""
+        around = " ".join(self.found.around)[:MAX_BARE].lower()
+        return not (self.found.typed or self.found.names) and bool(
+            _PROSE.search(around) or _TALK.search(around)
+        )
 
     @property
     def believed(self) -> bool:
@@ -307,8 +320,9 @@ class _Verdict:
     def rate_kind(self, hit: Hit) -> Kind:
         """Tell a request that can never pass from one that may pass later."""
         kind = Kind(hit.row.kind)
-        if kind is Kind.QUOTA and hit.row.sub is None and self.found.retry_after is not None:
-            kind = Kind.RATE_LIMIT  # Gemini words its limit per minute as a quota and adds a delay
+        throttled = any(code.startswith("throttling") for code in self.found.codes)
+        if kind is Kind.QUOTA and hit.row.sub is None and (throttled or self.found.retry_after is not None):
+            kind = Kind.RATE_LIMIT  # Gemini and DashScope word a limit per minute as a quota
         limit, actual = hit.figures.get("limit"), hit.figures.get("actual", self.context.estimate)
         if kind is Kind.QUOTA or limit is None or actual is None:
             return kind
@@ -337,8 +351,9 @@ class _Verdict:
     def looks_like_error(self, hit: Hit) -> bool:
         """Tell an error message from people talking about one."""
         head, sentence, tail = hit.text[: hit.start], hit.text[hit.start :], hit.text[hit.end :]
-        around = " ".join(self.found.around)[:MAX_BARE].lower()
-        if len(hit.text) > MAX_BARE or _PROSE.search(f"{head} {around}") or _TALK.search(sentence):
+        if len(hit.text) > MAX_BARE or any(map(_MARKDOWN.search, self.found.texts)):
+            return False
+        if _PROSE.search(head) or _TALK.search(sentence):
             return False
         if self.found.names or _ERROR_HEAD.search(head):
             return True

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lithify.recovery import ErrorClass, classify_error
 
 SPEC = Path(__file__).parents[2] / "spec" / "errors.toml"
