@@ -35,8 +35,8 @@ _STATUS: Final = (
     "error_code",
 )
 _CODES: Final = (
-    "code", "Code", "type", "__type", "status", "reason", "error_type", "errorType", "error_code", "errcode",
-    "name",
+    "code", "Code", "type", "__type", "status", "reason", "error_type", "errorType", "error_code",
+    "errorCode", "errcode", "name",
 )
 _TEXTS: Final = (
     "message", "Message", "msg", "error_message", "errorMessage", "error_msg", "errmsg", "status_msg",
@@ -81,8 +81,8 @@ _ATTRIBUTES: Final = tuple(dict.fromkeys((
 class Evidence(msgspec.Struct):
     """What was found. `texts`: outer first. `around`: what stood around a body inside a sentence.
 
-    `typed`: the caller gave a failure status. `shaped`: it came from an error-bearing shape, so that its words
-    are the provider's.
+    `typed`: the caller gave a failure status. `shaped`: it came from an error-bearing shape, so that its
+    words are the provider's.
     """
 
     texts: list[str] = msgspec.field(default_factory=list)

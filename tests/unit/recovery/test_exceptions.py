@@ -250,6 +250,11 @@ def test_a_long_document_is_no_error() -> None:
     assert classify_error(f"{TOO_LONG}. " + "Chapter one. " * 1_000).kind is Kind.OTHER
 
 
+def test_a_rate_limit_by_class_alone() -> None:
+    assert classify_error(fake("RateLimitError", "slow down a little")).kind is Kind.RATE_LIMIT
+    assert classify_error(fake("APIError", "something went wrong")).kind is Kind.OTHER
+
+
 @pytest.mark.parametrize(
     ("error", "sub"),
     [
@@ -261,6 +266,7 @@ def test_a_long_document_is_no_error() -> None:
         (fake("APIConnectionError", "Connection error."), "connection"),
         (fake("InternalServerError", "Error code: 500", status_code=500), "server"),
         (fake("AuthenticationError", "Error code: 401", status_code=401), "auth"),
+        (fake("AuthenticationError", "no"), "auth"),
     ],
 )
 def test_the_ladder_can_tell_other_errors_apart(error: BaseException, sub: str) -> None:

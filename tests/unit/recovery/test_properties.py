@@ -25,7 +25,7 @@ def grouped(number: int, separator: str) -> str:
         [
             "prompt is too long: {actual} tokens > {limit} maximum",
             "The input token count ({actual}) exceeds the maximum number of tokens allowed ({limit}).",
-            "This model's maximum context length is {limit} tokens. Your messages resulted in {actual} tokens.",
+            "The model's maximum context length is {limit} tokens. Your prompt resulted in {actual} tokens.",
             "This model's maximum prompt length is {limit} but the request contains {actual} tokens.",
             "Prompt contains {actual} tokens, too large for model with {limit} maximum context length",
             "Input length ({actual}) exceeds model's maximum context length ({limit}).",
