@@ -36,8 +36,8 @@ _DELAY_IN_TEXT: Final = re.compile(
 )
 _STATUS_IN_TEXT: Final = re.compile(
     r"^\W{0,3}(?:[\w.]{1,60}(?:error|exception)?: ){0,2}(?:error ?:? )?"
-    r"([45][0-9]{2})(?= ?(?:$|[:{\[(\"'-]|status code|bad request|unauthori|payment|forbidden|not found|"
-    r"too many|request|unprocess|internal|bad gateway|service|gateway|overloaded|error\b))"
+    r"([45][0-9]{2})(?=(?: ?[:-])? ?(?:$|[<{\[(\"']|status code|bad request|unauthori|payment|forbidden|"
+    r"not found|too many|request|unprocess|internal|bad gateway|service|gateway|overloaded|error\b))"
     r"|(?:status(?:_code| code)?|error code|http(?:/[12](?:\.[01])?)?)[:= ]{1,3}([45][0-9]{2})(?![0-9])",
     re.IGNORECASE,
 )

@@ -43,7 +43,7 @@ MAX_BARE: Final = 4_000
 """A bare text longer than this is a conversation or a document, not an error message."""
 
 MAX_SENTENCE: Final = 400
-"""A bare text without any other mark of an error must be one short sentence."""
+"""A bare text must come to the point within this: what stands before the sentence, or all of it."""
 
 MAX_HEAD: Final = 60
 """Characters that may stand before a sentence with figures in a bare text."""
@@ -355,7 +355,7 @@ class _Verdict:
             return False
         if _PROSE.search(head) or _TALK.search(sentence):
             return False
-        if self.found.names or _ERROR_HEAD.search(head):
+        if self.found.names or (len(head) <= MAX_SENTENCE and _ERROR_HEAD.search(head)):
             return True
         if len(hit.figures) >= FULL_FIGURES and len(head) <= MAX_HEAD:
             return True

@@ -1,4 +1,4 @@
-"""Real exception objects of the openai and anthropic packages, made as their clients make them."""
+"""Real exception objects of SDKs, made as their clients make them; each skipped when the SDK is absent."""
 
 import importlib.util
 import json
@@ -132,3 +132,34 @@ def test_responses_event_objects() -> None:
         "param": None,
     }
     assert classify_error(responses.ResponseErrorEvent.model_validate(error)).is_overflow
+
+
+def test_botocore() -> None:
+    exceptions = pytest.importorskip("botocore.exceptions")
+    shape = {"Error": {"Code": "ValidationException", "Message": "Input is too long for requested model."}}
+    error = exceptions.ClientError(shape | {"ResponseMetadata": {"HTTPStatusCode": 400}}, "Converse")
+    assert classify_error(error).is_overflow
+    assert classify_error(exceptions.EventStreamError(shape, "ConverseStream")).is_overflow
+    shape = {"Error": {"Code": "ThrottlingException", "Message": "Too many tokens"}}
+    assert classify_error(exceptions.ClientError(shape, "Converse")).kind is Kind.RATE_LIMIT
+    assert classify_error(exceptions.ReadTimeoutError(endpoint_url="http://127.0.0.1")).sub == "timeout"
+    assert classify_error(exceptions.NoCredentialsError()).sub == "auth"
+
+
+def test_google_genai() -> None:
+    errors = pytest.importorskip("google.genai.errors")
+    text = "The input token count (1300111) exceeds the maximum number of tokens allowed (1048576)."
+    body = {"error": {"code": 400, "message": text, "status": "INVALID_ARGUMENT"}}
+    result = classify_error(errors.ClientError(400, body, None))
+    assert (result.token_limit, result.figures.actual) == (1_048_576, 1_300_111)
+
+
+def test_tenacity() -> None:
+    tenacity = pytest.importorskip("tenacity")
+
+    def fail() -> None:
+        raise RuntimeError("prompt is too long: 204111 tokens > 200000 maximum")
+
+    with pytest.raises(tenacity.RetryError) as caught:
+        tenacity.Retrying(stop=tenacity.stop_after_attempt(2))(fail)
+    assert classify_error(caught.value).token_limit == 200_000

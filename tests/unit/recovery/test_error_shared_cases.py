@@ -1,7 +1,9 @@
 """The shared error cases, each with what its `expect` says in words."""
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,28 @@ def test_content_filter_is_not_worth_a_repeat() -> None:
     result = both_ways(load("67")["summariser_error"])
     assert (result.kind, result.sub) == (Kind.OTHER, "content_filter")
     assert not result.retryable
+
+
+def strings(node: object) -> Iterator[str]:
+    """Every text in a transcript, whoever said it."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, (list, dict)):
+        for part in node.values() if isinstance(node, dict) else node:
+            yield from strings(part)
+
+
+def test_nothing_that_was_said_in_a_transcript_is_an_error_class() -> None:
+    """25 MB of real conversations with tool output; every 20th text, to keep the test short."""
+    texts: list[str] = []
+    for path in sorted((ROOT / "transcripts").rglob("*.json*")):
+        raw = path.read_text(encoding="utf-8", errors="replace")
+        documents = raw.splitlines() if path.suffix == ".jsonl" else [raw]
+        for document in documents:
+            with contextlib.suppress(ValueError):
+                texts.extend(strings(json.loads(document)))
+    assert len(texts) > 10_000
+    assert {classify_error(text).kind for text in texts[::20]} == {Kind.OTHER}
 
 
 def test_silent_truncation() -> None:
