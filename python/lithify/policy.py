@@ -281,7 +281,7 @@ def _check_names(settings: msgspec.Struct, group: str, name: str) -> None:
         if not isinstance(item, str) or not normalize_tool_name(item):
             raise InvalidPolicy(
                 field=f"{group}.{name}[{position}]",
-                expected="a tool name with at least one ASCII letter or digit",
+                expected="a tool name whose last piece has an ASCII letter or digit",
                 got=item,
             )
         normal[normalize_tool_name(item)] = None
