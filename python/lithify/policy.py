@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from lithify.errors import InvalidPolicy
+from lithify.errors import InvalidPolicy, describe
 
 __all__ = [
     "LISTED_TOOLS",
@@ -214,12 +214,12 @@ _Settings = TypeVar("_Settings", bound=msgspec.Struct)
 def _known(kind: type[_Settings], prefix: str, data: object) -> dict[str, Any]:
     """Return `data` as keyword arguments of `kind`, or raise when it has other names or is no mapping."""
     if not isinstance(data, Mapping):
-        raise InvalidPolicy(field=prefix or "policy", expected="a mapping of settings", got=data)
+        raise InvalidPolicy(field=prefix or "policy", expected="a mapping of settings", got=describe(data))
     names = kind.__struct_fields__
     for name in data:
         if name not in names:
             field = f"{prefix}.{name}" if prefix else str(name)
-            raise InvalidPolicy(field=field, expected=f"one of {', '.join(names)}", got=name)
+            raise InvalidPolicy(field=field, expected=f"one of {', '.join(names)}", got=describe(name))
     return dict(data)
 
 
@@ -245,7 +245,7 @@ def _check_amount(group: str, name: str, value: object, *, zero: bool) -> None:
         fine = False
     if not fine:
         expected = f"a share (float, {low} up to 1.0) or tokens (int, {0 if zero else 1} or more)"
-        raise InvalidPolicy(field=f"{group}.{name}", expected=expected, got=value)
+        raise InvalidPolicy(field=f"{group}.{name}", expected=expected, got=describe(value))
 
 
 def _check_fraction(group: str, name: str, value: object) -> None:
@@ -255,17 +255,21 @@ def _check_fraction(group: str, name: str, value: object) -> None:
     else:
         fine = _is_int(value) and value == 0
     if not fine:
-        raise InvalidPolicy(field=f"{group}.{name}", expected="a share (float, 0.0 to 1.0)", got=value)
+        raise InvalidPolicy(
+            field=f"{group}.{name}", expected="a share (float, 0.0 to 1.0)", got=describe(value)
+        )
 
 
 def _check_count(group: str, name: str, value: object) -> None:
     if not (_is_int(value) and 0 <= value <= _MAX_INT):  # type: ignore[operator]
-        raise InvalidPolicy(field=f"{group}.{name}", expected="a whole number, 0 or more", got=value)
+        raise InvalidPolicy(
+            field=f"{group}.{name}", expected="a whole number, 0 or more", got=describe(value)
+        )
 
 
 def _check_bool(field: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise InvalidPolicy(field=field, expected="True or False", got=value)
+        raise InvalidPolicy(field=field, expected="True or False", got=describe(value))
 
 
 def _check_names(settings: msgspec.Struct, group: str, name: str) -> None:
@@ -275,14 +279,16 @@ def _check_names(settings: msgspec.Struct, group: str, name: str) -> None:
         return
     # A bare string would be taken letter by letter, and a set has no order.
     if not isinstance(value, tuple | list):
-        raise InvalidPolicy(field=f"{group}.{name}", expected="a tuple or list of tool names", got=value)
+        raise InvalidPolicy(
+            field=f"{group}.{name}", expected="a tuple or list of tool names", got=describe(value)
+        )
     normal: dict[str, None] = {}
     for position, item in enumerate(value):
         if not isinstance(item, str) or not normalize_tool_name(item):
             raise InvalidPolicy(
                 field=f"{group}.{name}[{position}]",
                 expected="a tool name whose last piece has an ASCII letter or digit",
-                got=item,
+                got=describe(item),
             )
         normal[normalize_tool_name(item)] = None
     msgspec.structs.force_setattr(settings, name, tuple(normal))
@@ -294,7 +300,7 @@ def _check_hysteresis(group: str, trigger: float, target: float, *, equal: bool)
         return
     if target > trigger or (target == trigger and not equal):
         expected = f"{'at most' if equal else 'below'} {group}.trigger ({trigger})"
-        raise InvalidPolicy(field=f"{group}.target", expected=expected, got=target)
+        raise InvalidPolicy(field=f"{group}.target", expected=expected, got=describe(target))
 
 
 class Clear(msgspec.Struct, frozen=True, kw_only=True):
@@ -346,7 +352,7 @@ class Clear(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidPolicy(
                 field="clear.eager",
                 expected="False when clear.literal is set, because the literal rules know no ranks",
-                got=self.eager,
+                got=describe(self.eager),
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -387,7 +393,7 @@ class Prune(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidPolicy(
                 field="prune.verbatim_share",
                 expected=f"at most 1 together with prune.recent_share ({self.recent_share})",
-                got=self.verbatim_share,
+                got=describe(self.verbatim_share),
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -411,9 +417,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Check the types of the nested settings."""
         if not isinstance(self.clear, Clear):
-            raise InvalidPolicy(field="clear", expected="a lithify.Clear", got=self.clear)
+            raise InvalidPolicy(field="clear", expected="a lithify.Clear", got=describe(self.clear))
         if not isinstance(self.prune, Prune):
-            raise InvalidPolicy(field="prune", expected="a lithify.Prune", got=self.prune)
+            raise InvalidPolicy(field="prune", expected="a lithify.Prune", got=describe(self.prune))
         _check_bool("strict_alternation", self.strict_alternation)
 
     @classmethod

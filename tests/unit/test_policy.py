@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lithify.errors import InvalidPolicy
+from lithify.errors import InvalidPolicy, describe
 from lithify.policy import (
     LISTED_TOOLS,
     PROTECTED_TOOLS,
@@ -119,7 +119,7 @@ def assert_refused(kind: Any, group: str, name: str, bad: object) -> None:
     with pytest.raises(InvalidPolicy) as caught:
         kind(**{name: bad})
     assert caught.value.field == (f"{group}.{name}" if group else name)
-    assert caught.value.got is bad
+    assert caught.value.got == describe(bad)
     assert caught.value.expected
     assert caught.value.field in str(caught.value)
 
