@@ -32,7 +32,8 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\r\n"
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
-_INDENT = re.compile(rb"[\[{]\r?\n( +)")
+_INDENT = re.compile(rb"\s*[\[{]\r?\n( +)")
+_FIRST_KEY = re.compile(rb'\s*\[?\s*\{\s*"(?:[^"\\]|\\.)*":( ?)')
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity', re.DOTALL)
 _KEPT_HEAD = 4096  # bytes that are looked at to tell the layout
 _ENDS_EARLY = "the text ends too early, was the file cut off?"
@@ -120,10 +121,11 @@ def _first(data: bytes, start: int) -> int:
 
 def _layout(head: bytes) -> int:
     """Tell how the text was laid out, from its beginning; see `Document.indent`."""
-    match = _INDENT.search(head)
-    if match is not None and head.lstrip(_SPACE).startswith((b"[", b"{")):
-        return len(match.group(1))
-    return 0 if b'": ' in head else -1
+    lines = _INDENT.match(head)
+    if lines is not None:
+        return len(lines.group(1))
+    key = _FIRST_KEY.match(head)
+    return -1 if key is not None and not key.group(1) else 0
 
 
 def _is_lines(data: bytes, start: int, file: str) -> bool:
@@ -271,5 +273,6 @@ def _dump(value: Any, indent: int) -> bytes:
     try:
         return msgspec.json.format(msgspec.json.encode(value), indent=indent)
     except UnicodeEncodeError:
-        # Only this value is written in ASCII; a reader gets the same text back.
-        return msgspec.json.format(json.dumps(value).encode("ascii"), indent=indent)
+        # A reader gets the same text back from ASCII with escapes.
+        separators = (",", ":") if indent < 0 else None
+        return json.dumps(value, indent=indent if indent > 0 else None, separators=separators).encode("ascii")

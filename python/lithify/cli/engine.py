@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lithify.cli import exits
 from lithify.cli.document import Document, parse
 from lithify.cli.exits import CliError
 from lithify.cli.progress import working
+from lithify.cli.sink import write_text
 from lithify.cli.source import display_name, read_bytes
+from lithify.cli.text import clean
 from lithify.errors import DoesNotFit, LithifyError
 
 if TYPE_CHECKING:
@@ -38,8 +43,9 @@ def call(document: Document, function: Callable[..., T], *, quiet: bool, **setti
 
     Raises `CliError` for every error of the library; an index is given with its line.
     """
+    what = f"{function.__name__}: {len(document.messages):,} messages"
     try:
-        with working(f"{function.__name__}: {len(document.messages):,} messages", quiet=quiet):
+        with working(what, quiet=quiet), _warnings_as_lines(quiet=quiet):
             return function(document.messages, **settings)
     except DoesNotFit as error:
         message = f"{document.name}: {_misfit(error)}"
@@ -53,14 +59,25 @@ def call(document: Document, function: Callable[..., T], *, quiet: bool, **setti
         ) from error
 
 
+@contextmanager
+def _warnings_as_lines(*, quiet: bool) -> Iterator[None]:
+    """Show warnings of the library (an unknown model) as lines on stderr, without a place in our code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in () if quiet else caught:
+        write_text(sys.stderr, f"lithify: warning: {clean(str(warning.message))}\n")
+
+
 def input_limit(*, window: int | None, model: str | None, reserve: int | None) -> int | None:
     """Return the window minus the reserve, or None when neither a window nor a model was named."""
     if window is None and model is None:
         return None
     import lithify  # noqa: PLC0415 (the engine is loaded when it is needed)
 
-    probe = [{"role": "user", "content": "."}]
-    return lithify.compact(probe, window=window, model=model, reserve=reserve, on_misfit="return").limit
+    probe = Document("--window", None, [{"role": "user", "content": "."}])
+    settings = {"window": window, "model": model, "reserve": reserve, "on_misfit": "return"}
+    return call(probe, lithify.compact, quiet=True, **settings).limit
 
 
 def _misfit(error: DoesNotFit) -> str:

@@ -6,6 +6,7 @@ the name. Whatever goes wrong leaves the old file as it was.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -33,13 +34,24 @@ def check_output(output: Path, source: Path | None) -> None:
     if source is not None and _same_file(output, source):
         message = f"{show(output)} is the input: it is never overwritten, give another name to -o"
         raise CliError(message, UNUSABLE)
+    try:
+        trouble = _trouble(output)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        trouble = reason(error)
+    if trouble:
+        raise CliError(f"{show(output)} cannot be written: {trouble}", FILE_TROUBLE)
+
+
+def _trouble(output: Path) -> str:
+    """Say what stands against writing `output`, or nothing."""
     if output.is_dir():
-        raise CliError(f"{show(output)} is a folder: -o takes the name of a file", FILE_TROUBLE)
+        return "it is a folder, -o takes the name of a file"
     folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
-        raise CliError(f"the folder {show(folder)} does not exist", FILE_TROUBLE)
+        return f"the folder {show(folder)} does not exist"
     if output.exists() and not os.access(output, os.W_OK):
-        raise CliError(f"{show(output)} may not be written (permission denied)", FILE_TROUBLE)
+        return "permission denied"
+    return ""
 
 
 def write_file(output: Path, chunks: Iterable[bytes]) -> None:
@@ -86,12 +98,8 @@ def write_bytes(stream: TextIO | None, chunks: Iterable[bytes]) -> None:
         raise CliError("standard output is closed", FILE_TROUBLE)
     try:
         stream.flush()
-        binary = getattr(stream, "buffer", None)
         for chunk in chunks:
-            if binary is None:
-                stream.write(chunk.decode())
-            else:
-                binary.write(chunk)
+            _write_all(stream, chunk)
         stream.flush()
     except BrokenPipeError as error:
         _mute(stream)
@@ -99,6 +107,20 @@ def write_bytes(stream: TextIO | None, chunks: Iterable[bytes]) -> None:
     except OSError as error:
         _mute(stream)
         raise CliError(f"the output cannot be written: {reason(error)}", FILE_TROUBLE) from error
+
+
+def _write_all(stream: TextIO, chunk: bytes) -> None:
+    """Write every byte: PYTHONUNBUFFERED makes the stream raw, and a raw write to a pipe may stop half-way."""
+    binary = getattr(stream, "buffer", None)
+    if binary is None:  # a stand-in such as io.StringIO
+        stream.write(chunk.decode())
+        return
+    rest = memoryview(chunk)
+    while rest:
+        written = binary.write(rest)
+        if written is None:
+            raise BlockingIOError(errno.EAGAIN, "the other end does not take more now")
+        rest = rest[written:]
 
 
 def write_text(stream: TextIO | None, text: str) -> None:
@@ -116,16 +138,14 @@ def _mute(stream: TextIO) -> None:
 
 
 def _same_file(one: Path, other: Path) -> bool:
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    with suppress(OSError):
-        return one.samefile(other)
+    with suppress(OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other) or one.samefile(other)
     return False
 
 
-def reason(error: OSError) -> str:
+def reason(error: OSError | ValueError) -> str:
     """Return the words of the operating system, in lower case: `no space left on device`."""
-    return (error.strerror or str(error)).lower()
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def show(path: Path) -> str:
