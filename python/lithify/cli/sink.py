@@ -110,7 +110,7 @@ def write_bytes(stream: TextIO | None, chunks: Iterable[bytes]) -> None:
 
 
 def _write_all(stream: TextIO, chunk: bytes) -> None:
-    """Write every byte: PYTHONUNBUFFERED makes the stream raw, and a raw write to a pipe may stop half-way."""
+    """Write every byte: PYTHONUNBUFFERED makes the stream raw, and a raw write to a pipe may stop early."""
     binary = getattr(stream, "buffer", None)
     if binary is None:  # a stand-in such as io.StringIO
         stream.write(chunk.decode())
