@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,7 +31,7 @@ PLACES: tuple[tuple[str, ...], ...] = (("messages",), ("history",), ("traj",), (
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_SPACE = b" \t\r\n"
+_NOT_SPACE = re.compile(rb"[^ \t\r\n]")
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _INDENT = re.compile(rb"\s*[\[{]\r?\n( +)")
 _FIRST_KEY = re.compile(rb'\s*\[?\s*\{\s*"(?:[^"\\]|\\.)*":( ?)')
@@ -112,11 +113,10 @@ def parse(data: bytes, name: str, *, file: str = "") -> Document:
     return Document(name, root, messages, path, indent=indent)
 
 
-def _first(data: bytes, start: int) -> int:
-    """Return the place of the first byte from `start` on that is not white space, or the length."""
-    while start < len(data) and data[start] in _SPACE:
-        start += 1
-    return start
+def _first(data: bytes, start: int, end: int = sys.maxsize) -> int:
+    """Return the place of the first byte in `data[start:end]` that is not white space, or the end."""
+    found = _NOT_SPACE.search(data, start, end)
+    return min(len(data), end) if found is None else found.start()
 
 
 def _layout(head: bytes) -> int:
@@ -156,7 +156,7 @@ def _parse_lines(data: bytes, name: str, indent: int) -> Document:
         end = data.find(b"\n", begin)
         end = len(data) if end < 0 else end
         number += 1
-        if _first(data, begin) < end:
+        if _first(data, begin, end) < end:
             messages.append(_load(data[begin:end], name, line=number, offset=begin))
             lines.append(number)
         begin = end + 1
