@@ -27,6 +27,7 @@ from lithify.errors import InvalidPolicy, describe
 __all__ = [
     "LISTED_TOOLS",
     "PROTECTED_TOOLS",
+    "READER_TOOLS",
     "TOOL_GROUPS",
     "Clear",
     "Policy",
@@ -180,6 +181,9 @@ LISTED_TOOLS: tuple[str, ...] = tuple(
     normalize_tool_name(name) for names in TOOL_GROUPS.values() for name in names
 )
 """All names of `TOOL_GROUPS`, normalized: what they bring back can be had by calling them again."""
+
+READER_TOOLS: tuple[str, ...] = tuple(map(normalize_tool_name, TOOL_GROUPS["Read File"]))
+"""Names of tools that read a file, normalized: a later read of the same file makes an earlier one a repeat."""
 
 _PROTECTED: tuple[str, ...] = (
     # What was written: the proof that it happened, and it must not happen twice.
