@@ -183,7 +183,7 @@ LISTED_TOOLS: tuple[str, ...] = tuple(
 """All names of `TOOL_GROUPS`, normalized: what they bring back can be had by calling them again."""
 
 READER_TOOLS: tuple[str, ...] = tuple(map(normalize_tool_name, TOOL_GROUPS["Read File"]))
-"""Names of tools that read a file, normalized: a later read of the same file makes an earlier one a repeat."""
+"""Names of tools that read a file, normalized: a later read of a file makes an earlier one a repeat."""
 
 _PROTECTED: tuple[str, ...] = (
     # What was written: the proof that it happened, and it must not happen twice.
