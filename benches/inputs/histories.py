@@ -7,9 +7,11 @@ carries a serial number: no two of them are equal, and each is an object of its 
 
 Shapes, by messages per 1M tokens: `large` about 1,000, `small` about 9,000, `thai` about 1,000 with nearly
 all text in Thai.
-Sizes are coarse: 4 ASCII characters to the token, or 1 other character. Time is linear, about 1 s for 10M tokens.
+Sizes are coarse: 4 ASCII characters to the token, or 1 other character. Time is linear, about 1 s for 10M
+tokens.
 
-Example: `make(100_000, shape="small")` is the same list of dicts on every machine; another `seed` gives another one.
+Example: `make(100_000, shape="small")` is the same list of dicts on every machine; another `seed` gives
+another one.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ import functools
 import json
 import random
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from . import code, words
-from .script import Message
+
+if TYPE_CHECKING:
+    from .script import Message
 
 Format = Literal["openai_chat", "anthropic"]
 Shape = Literal["large", "small", "thai"]
@@ -32,7 +36,7 @@ SHAPES: tuple[Shape, ...] = ("large", "small", "thai")
 
 @dataclass(frozen=True)
 class Mix:
-    """What a shape is made of: mean characters of a result and of a remark, and weights of the kinds of text."""
+    """What a shape is made of: mean characters of a result and of a remark, and weights of its texts."""
 
     result: int
     remark: int
@@ -213,7 +217,7 @@ def make(
 
 
 def texts(messages: list[Message]) -> list[str]:
-    """Return every text of a history: contents, results, argument strings and the strings inside of inputs."""
+    """Return every text of a history: contents, results, argument strings and strings in inputs."""
     found: list[str] = []
     for message in messages:
         content = message["content"]
