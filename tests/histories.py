@@ -164,7 +164,7 @@ def clean(rng: random.Random, fmt: str, turns: int | None = None) -> list[Messag
         for _ in range(rng.choice((0, 1, 1, 1, 2))):
             script.messages.append({"role": rng.choice(("system", "developer")), "content": text(rng, 40)})
     add_user(script)
-    for _ in range(rng.choice((0, 1, 2, 4, 8, 14)) if turns is None else turns):
+    for _ in range(rng.choice((0, 1, 2, 4, 6, 9, 14, 20)) if turns is None else turns):
         roll = rng.random()
         if roll < 0.7:
             add_tool_turn(script)
@@ -672,9 +672,9 @@ def literal_policy() -> dict[str, Any]:
 
 def limit(rng: random.Random, size: int) -> int:
     """From far too small to ample; `size` is the history's price."""
-    if rng.random() < 0.1:
+    if rng.random() < 0.05:
         return rng.choice((1, 10, 40, 100))
-    return max(1, int(size * rng.choice((0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.5, 3.0))))
+    return max(1, int(size * rng.choice((0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 2.0, 3.0))))
 
 
 def rough_size(messages: list[Message]) -> int:

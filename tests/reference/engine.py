@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.reference.clearing import cap_results, clear_results, find_results, price_of_marker
+from tests.reference.clearing import CLEARED, cap_results, clear_results, find_results, price_of_marker
 from tests.reference.cutting import TRUNCATED
 from tests.reference.cutting import truncate as cut
 from tests.reference.policy import complete, share
@@ -137,7 +137,8 @@ class Run:
         self.draft = draft
 
     def layer_one(self) -> None:
-        cap = share(self.policy["clear"]["single_share"], self.limit)
+        # Not under the placeholder's price: a cleared result would be truncated by the next run.
+        cap = max(share(self.policy["clear"]["single_share"], self.limit), 4 + self.count(CLEARED))
         self.change("truncate", cap_results(self.draft, cap, self.fmt, self.count))
         rest = self.total() - sum(found.price for found in find_results(self.draft, self.fmt, self.count))
         self.change("clear", clear_results(self.draft, rest, self.limit, self.policy, self.fmt, self.count))

@@ -134,9 +134,8 @@ def core(messages: list[Message], groups: list[list[int]], keep: int, notice: in
     waiting = open_call(messages, fmt)
     if waiting is not None:
         items.add(waiting)
-    # The stub that repair puts before an assistant's first message: without it the history would start with that one.
-    if messages and messages[0]["role"] == "user" and mark(messages[0]) == "stub":
-        items.add(0)
+    # The stub that repair puts before an assistant's first message: without it the history could start with that one.
+    items |= {i for i, message in enumerate(messages) if message["role"] == "user" and mark(message) == "stub"}
     return items - {notice}
 
 

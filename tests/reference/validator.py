@@ -144,9 +144,16 @@ def content_faults(message: Message, *, last: bool) -> list[str]:
     if isinstance(content, str):
         return []
     found = ["empty_text" for block in content if block.get("type") == "text" and blank(block.get("text") or "")]
+    found += ["empty_cached" for block in content if "cache_control" in block and hollow(block)]
     if all(block.get("type") in ("thinking", "redacted_thinking") for block in content):
         found.append("thinking_only")
     return found
+
+
+def hollow(block: Message) -> bool:
+    """A result without content, on which no cache breakpoint may stand."""
+    content = block.get("content")
+    return block.get("type") == "tool_result" and (not content or (isinstance(content, str) and blank(content)))
 
 
 def result_faults(message: Message, before: Message | None) -> list[str]:
