@@ -140,6 +140,9 @@ class Run:
         # Not under the placeholder's price: a cleared result would be truncated by the next run.
         cap = max(share(self.policy["clear"]["single_share"], self.limit), 4 + self.count(CLEARED))
         self.change("truncate", cap_results(self.draft, cap, self.fmt, self.count))
+        self.clear()
+
+    def clear(self) -> None:
         rest = self.total() - sum(found.price for found in find_results(self.draft, self.fmt, self.count))
         self.change("clear", clear_results(self.draft, rest, self.limit, self.policy, self.fmt, self.count))
 
@@ -189,6 +192,8 @@ class Run:
                 else:
                     high = middle
         self.change("minimal", capped(low))
+        # A truncated error may no longer read as an error: the next run would clear it, so it is cleared now.
+        self.clear()
 
     def result(self, own_system: Any, tools: Any) -> Reference:
         reached = max([0, *(RUNGS.index(layer) for layer, _ in self.edits)])
