@@ -13,10 +13,10 @@ from tests.reference.cutting import TRUNCATED
 from tests.reference.cutting import truncate as cut
 from tests.reference.policy import complete, share
 from tests.reference.prices import Count, price_message, price_request
-from tests.reference.pruning import Pruned, core, merged_notice, prune, units
+from tests.reference.pruning import Pruned, core, prune, units
 from tests.reference.repairing import PinnedInvalid
 from tests.reference.repairing import repair as repair_items
-from tests.reference.shape import Message, detect, humans, notice_index, pinned, removed_count, system
+from tests.reference.shape import Message, detect, humans, merged_notice, notice_index, pinned, removed_count, system
 from tests.reference.validator import validate
 
 __all__ = ["DoesNotFit", "PinnedInvalid", "Reference", "compact", "repair", "total", "truncate", "validate"]
@@ -167,7 +167,7 @@ class Run:
 
     def newest(self) -> int:
         notice = notice_index(self.draft, self.fmt)
-        merged = merged_notice(self.draft, self.fmt) if self.policy["strict_alternation"] else None
+        merged = merged_notice(self.draft, self.fmt)
         own = 0
         if notice is not None:
             own = removed_count(self.draft[notice]) - 1

@@ -16,6 +16,7 @@ from tests.reference.shape import (
     leading_systems,
     legacy,
     mark,
+    merged_notice,
     notice_index,
     part_id,
     pinned,
@@ -68,24 +69,13 @@ def open_call(messages: list[Message], fmt: str) -> int | None:
     return None
 
 
-def merged_notice(messages: list[Message], fmt: str) -> tuple[int, int] | None:
-    """With strict alternation our notice is a marked block of the first human item: (item, block)."""
-    first = humans(messages, fmt)[:1]
-    if first and isinstance(messages[first[0]].get("content"), list):
-        blocks = messages[first[0]]["content"]
-        for place in range(len(blocks) - 1, -1, -1):
-            if blocks[place].get("type") == "text" and mark(blocks[place]) == "notice":
-                return first[0], place
-    return None
-
-
 def prune(
     messages: list[Message], keep: int, request: int, limit: int, policy: dict[str, Any], fmt: str, count: Count
 ) -> Pruned | None:
     """The history pruned with the newest `keep` messages; None when there is nothing to drop or nothing is won."""
     settings = policy["prune"]
     notice = notice_index(messages, fmt)
-    merged = merged_notice(messages, fmt) if policy["strict_alternation"] else None
+    merged = merged_notice(messages, fmt)
     before = 0
     if notice is not None:
         before = removed_count(messages[notice])
@@ -178,7 +168,8 @@ def assemble(
     text = notice_text(removed)
     out: list[tuple[Message, int | None]] = [(messages[i], i) for i in sorted(kept)]
     first = next((i for i in humans(messages, fmt) if i in kept), None)
-    if policy["strict_alternation"] and first is not None and not pinned(messages[first]):
+    strict = policy["strict_alternation"] or merged is not None
+    if strict and first is not None and not pinned(messages[first]):
         block = {"type": "text", "text": text, **own}
         at = next(place for place, (_, index) in enumerate(out) if index == first)
         out[at] = (with_notice_block(messages[first], block, merged), first)

@@ -226,9 +226,23 @@ def leading_systems(messages: list[Message]) -> int:
     return count
 
 
+def merged_notice(messages: list[Message], fmt: str) -> tuple[int, int] | None:
+    """Our notice as a marked text block of the first human item: (item, block). It is looked for before the message."""
+    first = next((i for i, message in enumerate(messages) if looks_human(message, fmt)), None)
+    if first is None or pinned(messages[first]) or not isinstance(messages[first].get("content"), list):
+        return None
+    blocks = messages[first]["content"]
+    for place in range(len(blocks) - 1, -1, -1):
+        if blocks[place].get("type") == "text" and mark(blocks[place]) == "notice":
+            return first, place
+    return None
+
+
 def notice_index(messages: list[Message], fmt: str) -> int | None:
     """Where our notice stands: right after the leading system items, or right after the first human item."""
     head = leading_systems(messages)
+    if merged_notice(messages, fmt) is not None:
+        return None
     if head < len(messages) and is_marked_notice(messages[head]):
         return head
     for i, message in enumerate(messages):
