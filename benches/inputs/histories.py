@@ -58,9 +58,9 @@ CODE_AND_MORE = {
     "thai": 1,
 }
 MIXES: dict[Shape, Mix] = {
-    "large": Mix(result=7400, remark=220, weights=CODE_AND_MORE),
+    "large": Mix(result=5600, remark=1900, weights=CODE_AND_MORE),
     "small": Mix(result=610, remark=90, weights=CODE_AND_MORE),
-    "thai": Mix(result=1900, remark=60, weights={"thai": 19, "log": 1}),
+    "thai": Mix(result=1450, remark=420, weights={"thai": 19, "log": 1}),
 }
 # Read, shell and search dominate real sessions; every tenth call is of a tool that no list knows.
 TOOLS = (
@@ -101,7 +101,7 @@ def _pool(seed: int, shape: Shape) -> tuple[str, ...]:
 
 
 def coarse_tokens(text: str) -> int:
-    """Return the coarse size of a text in tokens: a quarter of its ASCII characters, and each other character."""
+    """Return the coarse size of a text in tokens: a quarter of its ASCII characters and every other one."""
     if text.isascii():
         return len(text) // 4
     # Nearly all other characters here take three bytes in UTF-8, so half of the surplus is their number.

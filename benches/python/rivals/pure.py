@@ -23,7 +23,17 @@ CLEARED = "[compacted: tool output removed to free context]"
 STUB = "[no result: the call was not answered]"
 LISTED = frozenset(
     (
-        *("read", "readfile", "view", "cat", "bash", "shell", "execcommand", "runshellcommand", "executebash"),
+        *(
+            "read",
+            "readfile",
+            "view",
+            "cat",
+            "bash",
+            "shell",
+            "execcommand",
+            "runshellcommand",
+            "executebash",
+        ),
         *("grep", "glob", "searchfiles", "webfetch", "edit"),
     )
 )
@@ -81,7 +91,9 @@ def is_anthropic(messages: list[Message]) -> bool:
         if message["role"] in ("system", "developer", "tool") or "tool_calls" in message:
             return False
         content = message.get("content")
-        if isinstance(content, list) and any(block.get("type") in ("tool_use", "tool_result") for block in content):
+        if isinstance(content, list) and any(
+            block.get("type") in ("tool_use", "tool_result") for block in content
+        ):
             return True
     return False
 
