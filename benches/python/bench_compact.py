@@ -1,7 +1,8 @@
 """The same contenders under pytest-benchmark: `python -m pytest benches/python/bench_compact.py`.
 
-For watching one engine over time (`--benchmark-autosave`, `--benchmark-compare`). For ratios between engines use
-`benches.python.compare`, which interleaves them. Each round gets a history of its own, and each output is checked.
+For watching one engine over time (`--benchmark-autosave`, `--benchmark-compare`). For ratios between engines
+use `benches.python.compare`, which interleaves them. Each round gets a history of its own, and each output is
+checked.
 """
 
 from __future__ import annotations
