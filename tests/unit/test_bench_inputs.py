@@ -11,8 +11,8 @@ import pytest
 # The benches are no part of the package, so an import finds them only from the root of the repository.
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benches.inputs import histories, script, session  # noqa: E402
-from benches.python import checks  # noqa: E402
+from benches.inputs import histories, script, session
+from benches.python import checks
 
 WANTED_MESSAGES = {"large": (850, 1150), "small": (8000, 10_000), "thai": (850, 1350)}
 
