@@ -39,6 +39,8 @@ def measure_all(given: argparse.Namespace) -> report.Report:
         "rounds": given.rounds,
         "garbage collector during timings": "on" if given.gc else "off",
     }
+    if not given.no_memory:
+        _add_memory(done, given.memory_tokens)
     for form in histories.FORMATS:
         for shape in histories.SHAPES:
             _say(f"{form}, {shape}, {given.tokens:,} tokens")
@@ -53,8 +55,6 @@ def measure_all(given: argparse.Namespace) -> report.Report:
         done.groups.append(run_group(everyone, form="openai_chat", shape="small", tokens=10_000, rounds=21))
     if not given.no_growth:
         _add_growth(done, given)
-    if not given.no_memory:
-        _add_memory(done, given.memory_tokens)
     return done
 
 

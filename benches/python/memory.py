@@ -3,7 +3,8 @@
 The child builds the history, warms up on a small one, gives free heap pages back to the system, resets
 the peak of the resident set, compacts, and reads the peak again. So Python and native memory are both
 counted. The method is itself checked: the contender `copy` holds a UTF-8 copy of every text, and what is
-measured has to be what the copies weigh.
+measured has to be what the copies weigh. It is good to about 1 MB (pages freed in part by the generator are used again), so it
+so it wants large histories.
 
     python -m benches.python.memory --contender lithify --shape thai --form openai_chat --tokens 10000000
 
@@ -88,7 +89,7 @@ def run_child(name: str, form: str, shape: str, tokens: int) -> dict[str, float]
     measured: dict[str, float] = json.loads(done.stdout)
     if name == "copy":
         ratio = measured["extra"] / measured["known"]
-        assert 0.9 < ratio < 1.2, f"the method measures {ratio:.2f} of a known amount"
+        assert 0.9 < ratio < 1.1, f"the method measures {ratio:.2f} of a known amount"
     return measured
 
 
