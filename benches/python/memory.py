@@ -3,11 +3,10 @@
 The child builds the history, warms up on a small one, gives free heap pages back to the system, resets
 the peak of the resident set, compacts, and reads the peak again. So Python and native memory are both
 counted. The method is itself checked: the contender `copy` holds a UTF-8 copy of every text, and what is
-measured has to be what the copies weigh. It is good to about 1 MB (pages freed in part by the generator are used again), so it
-so it wants large histories.
+measured has to be what the copies weigh. It is good to about 1 MB, because pages that the generator freed in
+part are used again; so it wants large histories.
 
     python -m benches.python.memory --contender lithify --shape thai --form openai_chat --tokens 10000000
-
 """
 
 from __future__ import annotations
