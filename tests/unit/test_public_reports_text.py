@@ -20,7 +20,7 @@ def noise(size: int) -> str:
     return "".join(random.Random(7).choices(alphabet, k=size))
 
 
-# Estimates: 80, 82, 83, 85, 133, 134, 136, 146 --------------------------------------------------------------------
+# Estimates: 80, 82, 83, 85, 133, 134, 136, 146 ----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -57,19 +57,24 @@ def test_counting_takes_linear_time(piece: str) -> None:
     assert large < 12 * small + 0.01
 
 
-@pytest.mark.parametrize("text", ["<|endoftext|>", "<|im_start|>user", "a <|endofprompt|> b", "<|fim_prefix|>" * 50])
+@pytest.mark.parametrize(
+    "text", ["<|endoftext|>", "<|im_start|>user", "a <|endofprompt|> b", "<|fim_prefix|>" * 50]
+)
 def test_special_tokens_are_ordinary_text(text: str) -> None:
     assert lithify.count_tokens(text) >= 3
     assert lithify.count_tokens([{"role": "user", "content": text}]) > lithify.count_tokens(text)
 
 
-# Pictures: 74, 76, 77, 79 -----------------------------------------------------------------------------------------
+# Pictures: 74, 76, 77, 79 ----------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [100, 4_000_000])
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_picture_has_a_fixed_price(size: int, *, inside: bool) -> None:
-    image: Any = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": noise(size)}}
+    image: Any = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": noise(size)},
+    }
     messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "see"}]}]
     before = lithify.count_tokens(messages, format=ANTHROPIC)
     if inside:
@@ -98,7 +103,7 @@ def test_a_blob_in_an_unknown_block_is_not_text() -> None:
     assert 500 < lithify.count_tokens(messages, format=ANTHROPIC) < 5000
 
 
-# Cuts: 82, 83, 85, 91, 92, 94, 95, 98 -----------------------------------------------------------------------------
+# Cuts: 82, 83, 85, 91, 92, 94, 95, 98 ----------------------------------------------------
 
 
 def cut(text: str, limit: int, **more: Any) -> str | None:

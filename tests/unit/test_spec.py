@@ -63,7 +63,9 @@ def test_reference(case: dict[str, Any]) -> None:
     fmt = case.get("format", "openai_chat")
     if case["op"] == "truncate":
         marker = field(case, "marker", "[truncated: output exceeded context limit]")
-        assert reference.truncate(field(case, "text"), case["limit"], chars4, marker) == field(case, "expected")
+        assert reference.truncate(field(case, "text"), case["limit"], chars4, marker) == field(
+            case, "expected"
+        )
     elif case["op"] == "price":
         extra = field(case, "system"), field(case, "tools")
         assert reference.total(messages, chars4, fmt, *extra) == field(case, "expected")
@@ -98,7 +100,11 @@ def reference_compact(case: dict[str, Any], messages: list[dict[str, Any]], fmt:
         fmt,
         on_misfit="return",
     )
-    assert (result.messages, result.total, result.rung) == (field(case, "expected"), case["total"], case["rung"])
+    assert (result.messages, result.total, result.rung) == (
+        field(case, "expected"),
+        case["total"],
+        case["rung"],
+    )
     assert result.fits is not case.get("misfit", False)
     assert reference.validate(result.messages, fmt) == []
 
