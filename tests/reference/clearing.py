@@ -183,7 +183,7 @@ def candidates(
     clear = policy["clear"]
     every = find_results(messages, fmt, count)
     newest = every[max(0, len(every) - clear["keep"]) :]
-    last_turn = sum(message["role"] == "assistant" for message in messages) - 1
+    last_turn: int = sum(message["role"] == "assistant" for message in messages) - 1
 
     def older(found: Found, turns: int) -> bool:
         return last_turn - found.turn >= turns
