@@ -91,7 +91,7 @@ def clean(rng: random.Random, fmt: str, turns: int | None = None) -> list[Messag
         for _ in range(rng.choice((0, 1, 1, 1, 2))):
             script.messages.append({"role": rng.choice(("system", "developer")), "content": text(rng, 40)})
     add_user(script)
-    for _ in range(rng.choice((0, 1, 2, 4, 6, 9, 14, 20)) if turns is None else turns):
+    for _ in range(rng.choice((0, 1, 3, 6, 9, 12, 16, 24)) if turns is None else turns):
         roll = rng.random()
         if roll < 0.7:
             add_tool_turn(script)
@@ -321,10 +321,7 @@ def limit(rng: random.Random, size: int) -> int:
         return rng.choice((1, 10, 40, 100))
     return max(
         1,
-        int(
-            size
-            * rng.choice((0.1, 0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 2.0, 3.0))
-        ),
+        int(size * rng.choice((0.2, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 2.0, 3.0))),
     )
 
 

@@ -60,32 +60,24 @@ ERRORS = (
 )
 
 
+#: What each kind of text is made of: pieces with all their endings, drawn at random.
+KINDS = {
+    "words": [word + end for word in WORDS for end in (" ", " ", " ", "\n")],
+    "lines": [f"{i}: {one} {i % 7}{end}" for i, one in enumerate(WORDS * 3) for end in BREAKS],
+    "mixed": [piece + end for piece in PIECES for end in ("", " ", *BREAKS)],
+    "one line": [word + " " for word in WORDS],
+    "letters": ["x" * 50],
+    "base64": ["QUJDRA+/" * 8],
+    "cjk": ["这个项目的架构设计非常优秀。"],
+}
+CHOICES = ("words", "words", *KINDS)
+
+
 def text(rng: random.Random, size: int) -> str:
-    """About `size` characters of one of several kinds."""
-    kind = rng.choice(("words", "words", "words", "lines", "mixed", "one line", "letters", "base64", "cjk"))
-    out: list[str] = []
-    length = 0
-    while length < size:
-        piece = piece_of(rng, kind)
-        out.append(piece)
-        length += len(piece)
-    return "".join(out)
-
-
-def piece_of(rng: random.Random, kind: str) -> str:
-    if kind == "words":
-        return rng.choice(WORDS) + rng.choice((" ", " ", " ", "\n"))
-    if kind == "lines":
-        return f"{rng.randrange(100)}: {rng.choice(WORDS)} {rng.choice(WORDS)}" + rng.choice(BREAKS)
-    if kind == "mixed":
-        return rng.choice(PIECES) + rng.choice(("", " ", *BREAKS))
-    if kind == "one line":
-        return rng.choice(WORDS) + " "
-    if kind == "letters":
-        return "x" * 50
-    if kind == "base64":
-        return "QUJDRA+/" * 8
-    return "这个项目的架构设计非常优秀。"
+    """About `size` characters of one of several kinds, at least one piece."""
+    pieces = KINDS[rng.choice(CHOICES)]
+    average = sum(map(len, pieces)) // len(pieces)
+    return "".join(rng.choices(pieces, k=size // average + 1))
 
 
 def size_of(rng: random.Random) -> int:

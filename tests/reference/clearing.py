@@ -38,6 +38,7 @@ ERROR_STARTS = (
     "permission denied",
     "command failed",
 )
+LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 EXIT = re.compile(r"(?:exit code|exit status|exited with code|return code)[ :=]+-?0*[1-9]", re.ASCII)
 PATH_KEYS = (
     *(
@@ -292,4 +293,4 @@ def error_text(text: str) -> bool:
 
 def lower(text: str) -> str:
     """ASCII letters in lower case, all else as it is."""
-    return "".join(character.lower() if character.isascii() else character for character in text)
+    return text.translate(LOWER)
