@@ -1,16 +1,18 @@
-"""The engine against the reference: one generated case in, the first difference out (None when there is none)."""
+"""The engine against the reference: one generated case in, the first difference or None out."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lithify
 from lithify import errors
 
 from tests import reference
 from tests.histories import Case, any_text, case, chars1, chars4, literal_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Difference = tuple[str, Any, Any]
 
@@ -30,7 +32,7 @@ def to_policy(given: dict[str, Any]) -> lithify.Policy:
 
 
 def for_reference(given: dict[str, Any]) -> dict[str, Any]:
-    """The same settings for the reference, with the package's lists of tools (they are its data, not its logic)."""
+    """The same settings for the reference, with the package's lists of tools (data, not logic)."""
     clear = lithify.Policy().clear
     lists = {key: getattr(clear, key) for key in ("listed", "protected", "reads") if hasattr(clear, key)}
     if given.get("clear", {}).get("literal"):
@@ -39,7 +41,7 @@ def for_reference(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(messages: Any) -> Any:
-    """Messages with our marks reduced to what the reference writes: the fields of a carry-over are left out."""
+    """Messages with our marks reduced to what the reference writes (no carry-over)."""
     if isinstance(messages, list):
         return [plain(each) for each in messages]
     if isinstance(messages, dict):
@@ -111,9 +113,7 @@ def compare_validate(one: Case) -> Difference | None:
     return first_difference({"validate": (expected, got)})
 
 
-def compare_truncate(rng: random.Random) -> Difference | None:
-    text, limit = any_text(rng), rng.choice((0, 5, 11, 12, 15, 20, 30, 60, 100))
-    count = rng.choice((chars4, chars1))
+def compare_truncate(text: str, limit: int, count: Callable[[str], int]) -> Difference | None:
     expected = reference.truncate(text, limit, count)
     try:
         got: str | None = lithify.truncate(text, limit, token_counter=count)
@@ -134,6 +134,10 @@ def compare(seed: int) -> Difference | None:
     rng = random.Random(seed)
     one = case(rng)
     counter = "chars1" if seed % 3 == 0 else "chars4"
+    text, limit = any_text(rng), rng.choice((0, 5, 11, 12, 15, 20, 30, 60, 100, 200))
     return (
-        compare_compact(one, counter) or compare_repair(one) or compare_validate(one) or compare_truncate(rng)
+        compare_compact(one, counter)
+        or compare_repair(one)
+        or compare_validate(one)
+        or compare_truncate(text, limit, COUNTERS[counter])
     )

@@ -2,8 +2,8 @@
 
     python -m tests.differential.run --count 1000000 --seed 0 [--jobs 2] [--show 5]
 
-Seeds are consecutive, so a run can be split and a difference reproduced with `--seed N --count 1`. Exits with 1 when
-any case differs.
+Seeds are consecutive, so a run can be split and a difference reproduced with `--seed N --count 1`. Exits
+with 1 when any case differs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def main() -> int:
                 continue
             kinds[difference[0]] += 1
             if kinds[difference[0]] <= arguments.show:
-                print(f"seed {seed}: {difference[0]}\n  reference {difference[1]!r}\n  engine    {difference[2]!r}")
+                print(
+                    f"seed {seed}: {difference[0]}\n  reference {difference[1]!r}",
+                    f"\n  engine    {difference[2]!r}",
+                )
     seconds = time.monotonic() - started
     print(f"{arguments.count} cases, {sum(kinds.values())} differences {dict(kinds)}, {seconds:.0f} s")
     return 1 if kinds else 0

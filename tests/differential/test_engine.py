@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +15,10 @@ from tests.differential.compare import (
     compare_truncate,
     compare_validate,
 )
-from tests.histories import Case, cases
+from tests.histories import Case, cases, chars1, chars4, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BLOCK = 250
 
@@ -34,13 +37,13 @@ def test_compact(one: Case, counter: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(cases())
+@given(one=cases())
 def test_repair_and_validate(one: Case) -> None:
     assert compare_repair(one) is None
     assert compare_validate(one) is None
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_truncate(rng: random.Random) -> None:
-    assert compare_truncate(rng) is None
+@given(texts(), st.integers(0, 200), st.sampled_from((chars4, chars1)))
+def test_truncate(text: str, limit: int, count: Callable[[str], int]) -> None:
+    assert compare_truncate(text, limit, count) is None

@@ -1,4 +1,4 @@
-"""The slow, obvious reference of the engine: written from rust/core/DESIGN.md alone, never from the Rust code."""
+"""The slow, obvious reference of the engine: written from rust/core/DESIGN.md alone."""
 
 from tests.reference.engine import (
     DoesNotFit,

@@ -38,9 +38,20 @@ ERROR_STARTS = (
     "permission denied",
     "command failed",
 )
+LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 EXIT = re.compile(r"(?:exit code|exit status|exited with code|return code)[ :=]+-?0*[1-9]", re.ASCII)
 PATH_KEYS = (
-    *("file_path", "path", "filename", "file", "filePath", "absolute_path", "absolutePath", "target_file", "uri"),
+    *(
+        "file_path",
+        "path",
+        "filename",
+        "file",
+        "filePath",
+        "absolute_path",
+        "absolutePath",
+        "target_file",
+        "uri",
+    ),
 )
 
 
@@ -58,7 +69,7 @@ class Found:
 
 def find_results(messages: list[Message], fmt: str, count: Count) -> list[Found]:
     """All results in order. In a repaired history a result belongs to the last call item before it."""
-    found = []
+    found: list[Found] = []
     open_calls: list[Part] = []
     turn = -1
     for at, message in enumerate(messages):
@@ -79,7 +90,7 @@ def call_of(result: Part, open_calls: list[Part], fmt: str) -> Part | None:
     return None
 
 
-# Single -----------------------------------------------------------------------------------------------------------
+# Single ----------------------------------------------------
 
 
 def cap_result(part: Part, cap: int, fmt: str, count: Count) -> Message:
@@ -114,7 +125,10 @@ def cap_results(messages: list[Message], cap: int, fmt: str, count: Count) -> li
     for found in find_results(messages, fmt, count):
         if found.price > cap and not pinned(messages[found.at]):
             block = cap_result(found.part, cap, fmt, count)
-            if block is not found.part.data and price_part(Part("result", (), block), fmt, count) < found.price:
+            if (
+                block is not found.part.data
+                and price_part(Part("result", (), block), fmt, count) < found.price
+            ):
                 out[found.at] = replace_block(out[found.at], found.part.at, block)
     return out
 
@@ -123,13 +137,13 @@ def price_of_marker(count: Count) -> int:
     return 4 + count(TRUNCATED)
 
 
-# Total ------------------------------------------------------------------------------------------------------------
+# Total ----------------------------------------------------
 
 
-def clear_results(
+def clear_results(  # noqa: PLR0917
     messages: list[Message], over: int, limit: int, policy: dict[str, Any], fmt: str, count: Count
 ) -> list[Message]:
-    """`over`: what the total holds beside the messages' results, so that the total can be told at every step."""
+    """Clear by the total. `over`: what the total holds beside the results."""
     clear, prune = policy["clear"], policy["prune"]
     out = list(messages)
     placeholder = 4 + count(CLEARED)
@@ -163,12 +177,14 @@ def clear_results(
     return out
 
 
-def candidates(messages: list[Message], policy: dict[str, Any], fmt: str, count: Count) -> list[tuple[Found, int]]:
+def candidates(
+    messages: list[Message], policy: dict[str, Any], fmt: str, count: Count
+) -> list[tuple[Found, int]]:
     """The results that may be cleared, in the order in which they are, each with its rank."""
     clear = policy["clear"]
     every = find_results(messages, fmt, count)
     newest = every[max(0, len(every) - clear["keep"]) :]
-    last_turn = sum(message["role"] == "assistant" for message in messages) - 1
+    last_turn: int = sum(message["role"] == "assistant" for message in messages) - 1
 
     def older(found: Found, turns: int) -> bool:
         return last_turn - found.turn >= turns
@@ -214,10 +230,11 @@ def listed(found: Found, clear: dict[str, Any], fmt: str) -> bool:
 
 def kept_by_name(found: Found, clear: dict[str, Any], fmt: str) -> bool:
     kept = {normal(name) for name in (*clear["protected"], *clear["exclude_tools"])}
-    return tool_name(found, fmt) in kept or (clear["literal"] and not listed(found, clear, fmt))
+    only_listed: bool = clear["literal"]
+    return tool_name(found, fmt) in kept or (only_listed and not listed(found, clear, fmt))
 
 
-# Repeats and errors -----------------------------------------------------------------------------------------------
+# Repeats and errors ----------------------------------------------------
 
 
 def whole_text(found: Found, fmt: str) -> str:
@@ -276,4 +293,4 @@ def error_text(text: str) -> bool:
 
 def lower(text: str) -> str:
     """ASCII letters in lower case, all else as it is."""
-    return "".join(character.lower() if character.isascii() else character for character in text)
+    return text.translate(LOWER)

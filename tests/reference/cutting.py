@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-from tests.reference.prices import Count
+if TYPE_CHECKING:
+    from tests.reference.prices import Count
 
 TRUNCATED = "[truncated: output exceeded context limit]"
 

@@ -1,6 +1,7 @@
-"""The whole reference: repair, layer 1, layer 2, down to the limit (DESIGN sections 1 to 7), carry-over left out.
+"""The whole reference: repair, layer 1, layer 2, down to the limit (DESIGN 1 to 7), no carry-over.
 
-`compact` takes plain dicts and a counter and gives back a `Reference`. It is meant to be read beside the page.
+`compact` takes plain dicts and a counter and gives back a `Reference`. It is meant to be read beside the
+page.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from tests.reference.prices import Count, price_message, price_request
 from tests.reference.pruning import Pruned, core, prune, units
 from tests.reference.repairing import PinnedInvalid
 from tests.reference.repairing import repair as repair_items
-from tests.reference.shape import Message, detect, humans, merged_notice, notice_index, pinned, removed_count, system
+from tests.reference.shape import (
+    Message,
+    detect,
+    humans,
+    merged_notice,
+    notice_index,
+    pinned,
+    removed_count,
+    system,
+)
 from tests.reference.validator import validate
 
 __all__ = ["DoesNotFit", "PinnedInvalid", "Reference", "compact", "repair", "total", "truncate", "validate"]
@@ -26,7 +36,7 @@ RUNGS = ("none", "repair", "truncate", "clear", "prune", "minimal")
 
 @dataclass
 class Reference:
-    """What a compaction gives: `edits` holds (layer, index in the input or None) in the order they were made."""
+    """What a compaction gives: `edits` are (layer, index in the input or None) in order."""
 
     messages: list[Message]
     total: int
@@ -47,11 +57,11 @@ class DoesNotFit(Exception):  # noqa: N818 - the name of the contract
         self.best = best
 
 
-def total(
-    messages: list[Message], count: Count, fmt: str, system: Any = None, tools: Any = None
-) -> int:
+def total(messages: list[Message], count: Count, fmt: str, system: Any = None, tools: Any = None) -> int:
     """Tokens of a request: its fixed price, system, tools and every message."""
-    return price_request(system, tools, count) + sum(price_message(message, fmt, count) for message in messages)
+    return price_request(system, tools, count) + sum(
+        price_message(message, fmt, count) for message in messages
+    )
 
 
 def truncate(text: str, max_tokens: int, count: Count, marker: str = TRUNCATED) -> str | None:
@@ -64,7 +74,7 @@ def repair(messages: list[Message], format: str | None = None) -> list[Message]:
     return [message for message, _ in repair_items(messages, format or detect(messages))]
 
 
-def compact(  # noqa: D417
+def compact(  # noqa: PLR0917
     messages: list[Message],
     limit: int,
     policy: dict[str, Any] | None = None,
@@ -173,7 +183,8 @@ class Run:
             own = removed_count(self.draft[notice]) - 1
         elif merged is not None:
             own = removed_count(self.draft[merged[0]]["content"][merged[1]])
-        return min(self.policy["prune"]["keep"], (len(self.draft) + own) // 3)
+        keep: int = self.policy["prune"]["keep"]
+        return min(keep, (len(self.draft) + own) // 3)
 
     def shrink_results(self) -> None:
         """Minimal: the largest cap for every result with which the total fits."""
@@ -198,7 +209,13 @@ class Run:
     def result(self, own_system: Any, tools: Any) -> Reference:
         reached = max([0, *(RUNGS.index(layer) for layer, _ in self.edits)])
         result = Reference(
-            self.draft, self.total(), self.total() <= self.limit, RUNGS[reached], self.edits, self.before, self.limit
+            self.draft,
+            self.total(),
+            self.total() <= self.limit,
+            RUNGS[reached],
+            self.edits,
+            self.before,
+            self.limit,
         )
         if not result.fits:
             result.irreducible = result.total

@@ -13,7 +13,17 @@ DEFAULTS: dict[str, Any] = {
         "at_least": 0.15,
         "keep": 3,
         "listed": (
-            *("read", "readfile", "view", "viewfile", "cat", "bash", "shell", "execcommand", "runshellcommand"),
+            *(
+                "read",
+                "readfile",
+                "view",
+                "viewfile",
+                "cat",
+                "bash",
+                "shell",
+                "execcommand",
+                "runshellcommand",
+            ),
             *("executebash", "grep", "glob", "searchfiles", "webfetch", "edit"),
         ),
         "protected": ("write", "writefile", "create", "createfile"),

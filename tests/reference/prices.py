@@ -77,7 +77,11 @@ def price_opaque(block: Any, fmt: str, count: Count) -> int:
 
     def without_blobs(value: Any) -> Any:
         nonlocal images
-        if isinstance(value, str) and len(value) >= 512 and (value.startswith("data:") or BASE64.fullmatch(value)):
+        if (
+            isinstance(value, str)
+            and len(value) >= 512
+            and (value.startswith("data:") or BASE64.fullmatch(value))
+        ):
             images += 1
             return ""
         if isinstance(value, list):

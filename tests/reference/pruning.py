@@ -33,7 +33,7 @@ def notice_text(removed: int) -> str:
 
 @dataclass
 class Pruned:
-    """What a prune leaves: the messages with the indices they had, and the parts of the core for the report."""
+    """What a prune leaves: the messages, the indices they had, and the core."""
 
     messages: list[Message]
     kept: list[int | None]
@@ -43,7 +43,7 @@ class Pruned:
 
 
 def units(messages: list[Message], fmt: str) -> list[list[int]]:
-    """Runs of indices that live or die together: a call item with everything up to the last of its results."""
+    """Runs that live or die together: a call item with all up to the last of its results."""
     out: list[list[int]] = []
     at = 0
     while at < len(messages):
@@ -51,7 +51,10 @@ def units(messages: list[Message], fmt: str) -> list[list[int]]:
         wanted = {(legacy(call, fmt), part_id(call, fmt)) for call in calls(messages[at], fmt)}
         after = at + 1
         while wanted and after < len(messages) and not calls(messages[after], fmt):
-            if any((legacy(result, fmt), part_id(result, fmt)) in wanted for result in results(messages[after], fmt)):
+            if any(
+                (legacy(result, fmt), part_id(result, fmt)) in wanted
+                for result in results(messages[after], fmt)
+            ):
                 end = after
             after += 1
         out.append(list(range(at, end + 1)))
@@ -69,10 +72,16 @@ def open_call(messages: list[Message], fmt: str) -> int | None:
     return None
 
 
-def prune(
-    messages: list[Message], keep: int, request: int, limit: int, policy: dict[str, Any], fmt: str, count: Count
+def prune(  # noqa: PLR0917
+    messages: list[Message],
+    keep: int,
+    request: int,
+    limit: int,
+    policy: dict[str, Any],
+    fmt: str,
+    count: Count,
 ) -> Pruned | None:
-    """The history pruned with the newest `keep` messages; None when there is nothing to drop or nothing is won."""
+    """The history pruned with the newest `keep` messages; None when nothing is dropped or won."""
     settings = policy["prune"]
     notice = notice_index(messages, fmt)
     merged = merged_notice(messages, fmt)
@@ -112,10 +121,14 @@ def prune(
     )
 
 
-def core(messages: list[Message], groups: list[list[int]], keep: int, notice: int | None, fmt: str) -> set[int]:
+def core(
+    messages: list[Message], groups: list[list[int]], keep: int, notice: int | None, fmt: str
+) -> set[int]:
     """Items that stay whatever the room."""
     human = humans(messages, fmt)
-    items = {i for i, message in enumerate(messages) if system(message) or template(message) or pinned(message)}
+    items = {
+        i for i, message in enumerate(messages) if system(message) or template(message) or pinned(message)
+    }
     items |= set(human[:1]) | set(human[-1:])
     counted = [i for i in range(len(messages)) if i != notice]
     items |= set(counted[max(0, len(counted) - keep) :])
@@ -124,8 +137,10 @@ def core(messages: list[Message], groups: list[list[int]], keep: int, notice: in
     waiting = open_call(messages, fmt)
     if waiting is not None:
         items.add(waiting)
-    # The stub that repair puts before an assistant's first message: without it the history could start with that one.
-    items |= {i for i, message in enumerate(messages) if message["role"] == "user" and mark(message) == "stub"}
+    # The stub that repair puts before an assistant's first message: without it that one could come first.
+    items |= {
+        i for i, message in enumerate(messages) if message["role"] == "user" and mark(message) == "stub"
+    }
     return items - {notice}
 
 
@@ -140,7 +155,7 @@ def keep_recent(messages: list[Message], middle: list[list[int]], cost: Any, roo
     return kept
 
 
-def keep_verbatim(
+def keep_verbatim(  # noqa: PLR0917
     messages: list[Message], middle: list[list[int]], kept: list[int], cost: Any, room: int, fmt: str
 ) -> list[int]:
     human = humans(messages, fmt)
@@ -154,7 +169,7 @@ def keep_verbatim(
     return chosen
 
 
-def assemble(
+def assemble(  # noqa: PLR0917
     messages: list[Message],
     kept: set[int],
     old: int | None,
@@ -182,7 +197,7 @@ def assemble(
 def notice_slot(
     messages: list[Message], out: list[tuple[Message, int | None]], old: int | None, first: int | None
 ) -> int:
-    """A notice at the head of the history stays there; else right after the first human item, else after the systems."""
+    """At the head when it was there; else after the first human item, else after the systems."""
     head = leading_systems([message for message, _ in out])
     at_head = old is not None and is_marked_notice(messages[old]) and old == leading_systems(messages)
     if at_head or first is None:

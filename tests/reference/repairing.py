@@ -58,7 +58,7 @@ class Call:
 
 @dataclass(eq=False)
 class Work:
-    """An item under repair. `blocks` holds the content blocks, results as `Result`; None when there are none to move."""
+    """An item under repair; `blocks`: its content blocks, results as `Result`; None: none to move."""
 
     message: Message
     index: int | None
@@ -112,7 +112,7 @@ def read_result(part: Part, fmt: str) -> Result:
     return Result(part.data, part_id(part, fmt), mark(part.data) == "stub", legacy(part, fmt))
 
 
-# Step 1: unsendable text ------------------------------------------------------------------------------------------
+# Step 1: unsendable text ----------------------------------------------------
 
 
 def sendable_messages(messages: list[Message], fmt: str) -> list[Message]:
@@ -143,7 +143,11 @@ def sendable_part(part: Part, fmt: str) -> Any:
         return sendable_call(part, fmt)
     if part.kind == "result":
         return sendable_result(block, fmt)
-    if part.kind == "document" and isinstance(block.get("source"), dict) and block["source"].get("type") == "text":
+    if (
+        part.kind == "document"
+        and isinstance(block.get("source"), dict)
+        and block["source"].get("type") == "text"
+    ):
         return {**block, "source": clean_keys(block["source"], ("data",))}
     return block
 
@@ -169,7 +173,9 @@ def sendable_result(block: Message, fmt: str) -> Message:
     if isinstance(content, list):
         return {
             **block,
-            "content": [clean_keys(each, ("text",)) if each.get("type") == "text" else each for each in content],
+            "content": [
+                clean_keys(each, ("text",)) if each.get("type") == "text" else each for each in content
+            ],
         }
     return block
 
@@ -192,7 +198,7 @@ def clean_value(value: Any) -> Any:
     return value
 
 
-# Step 2: ids ------------------------------------------------------------------------------------------------------
+# Step 2: ids ----------------------------------------------------
 
 
 def rename_calls(work: list[Work], fmt: str) -> None:
@@ -218,7 +224,7 @@ def fresh(wanted: str, seen: set[str]) -> str:
     return f"{wanted}_{suffix}"
 
 
-# Step 3: matching -------------------------------------------------------------------------------------------------
+# Step 3: matching ----------------------------------------------------
 
 
 def claim(call: Call, result: Result) -> None:
@@ -284,7 +290,7 @@ def match_earlier(work: list[Work]) -> None:
                     break
 
 
-# Steps 4 and 5: duplicates and orphans ----------------------------------------------------------------------------
+# Steps 4 and 5: duplicates and orphans ----------------------------------------------------
 
 
 def replace_duplicates(work: list[Work], fmt: str) -> None:
@@ -347,7 +353,7 @@ def take_out(work: list[Work], item: Work, result: Result) -> None:
         work.remove(item)
 
 
-# Steps 6 and 7: stubs and places ----------------------------------------------------------------------------------
+# Steps 6 and 7: stubs and places ----------------------------------------------------
 
 
 def pending_items(work: list[Work]) -> set[int]:
@@ -362,7 +368,11 @@ def pending_items(work: list[Work]) -> set[int]:
 
 def only_holds_results_of(item: Work, owner: Work) -> bool:
     found = item.results()
-    return bool(found) and len(found) == len(item.blocks or []) and all(result.call in owner.calls for result in found)
+    return (
+        bool(found)
+        and len(found) == len(item.blocks or [])
+        and all(result.call in owner.calls for result in found)
+    )
 
 
 def stubs_for(item: Work, waiting: set[int], fmt: str) -> list[Result]:
@@ -428,7 +438,7 @@ def find_home(work: list[Work], at: int, own: list[Result]) -> Work | None:
 
 
 def gather(work: list[Work], home: Work, own: list[Result], stubs: list[Result]) -> None:
-    """Put the results at the head of the home: its own, those of other items, the stubs; then its other parts."""
+    """Results to the head of the home: its own, those of other items, stubs; then its other parts."""
     assert home.blocks is not None
     here = [block for block in home.blocks if block in own]
     others = [block for block in home.blocks if block not in own]
@@ -447,7 +457,9 @@ def finish(item: Work, fmt: str) -> tuple[Message, int | None]:
     for call in item.calls:
         if not call.legacy and call.final != call.part.data.get("id"):
             message = replace_block(message, call.part.at, {**call.part.data, "id": call.final})
-    blocks = [finish_result(block, item, fmt) if isinstance(block, Result) else block for block in item.blocks or []]
+    blocks = [
+        finish_result(block, item, fmt) if isinstance(block, Result) else block for block in item.blocks or []
+    ]
     if fmt == OPENAI:
         return (blocks[0] if item.results() else message), item.index
     if item.blocks is not None and not item.calls and not same(blocks, item.message["content"]):
@@ -468,7 +480,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
-# Steps 8 and 9: empty content, start ------------------------------------------------------------------------------
+# Steps 8 and 9: empty content, start ----------------------------------------------------
 
 
 def empty_list_to_text(message: Message, index: int | None) -> Message:
@@ -518,7 +530,7 @@ def empty(block: Message) -> bool:
 
 
 def move_cache_control(blocks: list[Message], block: Message) -> None:
-    """Take `cache_control` off an empty block and give it to the next fitting block, else to the one before."""
+    """Give an empty block's `cache_control` to the next fitting block, else to the one before."""
     at = next(i for i, other in enumerate(blocks) if other is block)
     control = block["cache_control"]
     blocks[at] = {key: value for key, value in block.items() if key != "cache_control"}

@@ -1,15 +1,18 @@
 """Reading: what a message is made of (DESIGN section 2), straight from the dicts, again and again.
 
-Nothing is cached: every question is answered by looking at the message. `fmt` is "openai_chat" or "anthropic".
+Nothing is cached: every question is answered by looking at the message. `fmt` is "openai_chat" or
+"anthropic".
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Message = dict[str, Any]
 
@@ -57,7 +60,7 @@ def detect(messages: list[Message]) -> str:
     return OPENAI
 
 
-# Parts ------------------------------------------------------------------------------------------------------------
+# Parts ----------------------------------------------------
 
 
 KINDS = {
@@ -75,7 +78,7 @@ KINDS = {
 
 
 def block_kind(block: Message, fmt: str, role: str) -> str:
-    """What a block is in a message of this role; everything the table of section 2 does not list is opaque."""
+    """What a block is in a message of this role; what section 2 does not list is opaque."""
     return KINDS[fmt, "system" if role == "developer" else role].get(block.get("type", ""), "opaque")
 
 
@@ -115,7 +118,7 @@ def text_of(part: Part) -> str:
     return ""
 
 
-# Calls and results ------------------------------------------------------------------------------------------------
+# Calls and results ----------------------------------------------------
 
 
 def legacy(part: Part, fmt: str) -> bool:
@@ -181,7 +184,7 @@ def replace_block(message: Message, at: tuple[Any, ...], block: Any) -> Message:
     return {**message, at[0]: blocks}
 
 
-# Flags ------------------------------------------------------------------------------------------------------------
+# Flags ----------------------------------------------------
 
 
 def mark(holder: Message) -> str | None:
@@ -212,7 +215,7 @@ def removed_count(holder: Message) -> int:
 
 
 def looks_human(message: Message, fmt: str) -> bool:
-    """Human, if it is not our notice. A stub of ours is not human either (else it would shadow the real task)."""
+    """Human, if not our notice. A stub is not human either (it would shadow the real task)."""
     if message["role"] != "user" or mark(message) == "stub":
         return False
     found = parts(message, fmt)
@@ -227,7 +230,7 @@ def leading_systems(messages: list[Message]) -> int:
 
 
 def merged_notice(messages: list[Message], fmt: str) -> tuple[int, int] | None:
-    """Our notice as a marked text block of the first human item: (item, block). It is looked for before the message."""
+    """Our notice as a marked block of the first human item, (item, block); looked for first."""
     first = next((i for i, message in enumerate(messages) if looks_human(message, fmt)), None)
     if first is None or pinned(messages[first]) or not isinstance(messages[first].get("content"), list):
         return None
@@ -261,7 +264,7 @@ def humans(messages: list[Message], fmt: str) -> list[int]:
     return [i for i, message in enumerate(messages) if i != notice and looks_human(message, fmt)]
 
 
-# Surrogates -------------------------------------------------------------------------------------------------------
+# Surrogates ----------------------------------------------------
 
 
 def sendable(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The strict validator: what each provider refuses (the rules and sentences of the providers, not of our repair).
+"""The strict validator: what each provider refuses.
 
-It knows nothing of the repair: it looks at a request as the provider would, message by message. Only one allowance is
-made, for a history that is still being written: calls of the last assistant message may lack results when nothing
-but their own results follows.
+It knows nothing of the repair: it looks at a request as the provider would, message by message. Only one
+allowance is made, for a history that is still being written: calls of the last assistant message may
+lack results when nothing but their own results follows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,12 @@ def sent_texts(message: Message, fmt: str) -> list[str]:
             texts.append(text_of(part))
         elif part.kind == "call":
             arguments = call_arguments(part, fmt)
-            texts += [part_id(part, fmt), call_name(part, fmt), *walk_strings(arguments), arguments_text(arguments)]
+            texts += [
+                part_id(part, fmt),
+                call_name(part, fmt),
+                *walk_strings(arguments),
+                arguments_text(arguments),
+            ]
         elif part.kind == "result":
             texts += [part_id(part, fmt), *result_texts(part, fmt)]
         elif part.kind == "document":
@@ -88,7 +93,7 @@ def ids(messages: list[Message], fmt: str) -> list[Fault]:
     return faults
 
 
-# OpenAI chat ------------------------------------------------------------------------------------------------------
+# OpenAI chat ----------------------------------------------------
 
 
 def openai(messages: list[Message]) -> list[Fault]:
@@ -121,7 +126,7 @@ def openai_result(i: int, key: tuple[bool, str], wanted: list[Any], known: list[
     return [(i, "duplicate_result" if key in known else "orphan_result")]
 
 
-# Anthropic --------------------------------------------------------------------------------------------------------
+# Anthropic ----------------------------------------------------
 
 
 def anthropic(messages: list[Message]) -> list[Fault]:
@@ -143,7 +148,9 @@ def content_faults(message: Message, *, last: bool) -> list[str]:
         return [] if last and message["role"] == "assistant" else ["empty_message"]
     if isinstance(content, str):
         return []
-    found = ["empty_text" for block in content if block.get("type") == "text" and blank(block.get("text") or "")]
+    found = [
+        "empty_text" for block in content if block.get("type") == "text" and blank(block.get("text") or "")
+    ]
     found += ["empty_cached" for block in content if "cache_control" in block and hollow(block)]
     if all(block.get("type") in ("thinking", "redacted_thinking") for block in content):
         found.append("thinking_only")
@@ -153,7 +160,9 @@ def content_faults(message: Message, *, last: bool) -> list[str]:
 def hollow(block: Message) -> bool:
     """A result without content, on which no cache breakpoint may stand."""
     content = block.get("content")
-    return block.get("type") == "tool_result" and (not content or (isinstance(content, str) and blank(content)))
+    return block.get("type") == "tool_result" and (
+        not content or (isinstance(content, str) and blank(content))
+    )
 
 
 def result_faults(message: Message, before: Message | None) -> list[str]:
@@ -182,6 +191,8 @@ def unanswered(messages: list[Message], i: int) -> list[str]:
     after = parts(messages[i + 1], ANTHROPIC) if i + 1 < len(messages) else []
     answers = [part_id(part, ANTHROPIC) for part in after if part.kind == "result"]
     live = i + 1 >= len(messages) or (
-        i + 2 == len(messages) and bool(after) and all(part.kind == "result" and part_id(part, ANTHROPIC) in asked for part in after)
+        i + 2 == len(messages)
+        and bool(after)
+        and all(part.kind == "result" and part_id(part, ANTHROPIC) in asked for part in after)
     )
     return [] if live else [identity for identity in asked if identity not in answers]

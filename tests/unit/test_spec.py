@@ -7,9 +7,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import lithify
 import pytest
+from lithify import errors
 
 from tests import reference
+from tests.differential.compare import plain, to_policy
 from tests.histories import chars4
 from tests.reference.policy import literal
 from tests.reference.prices import price_request
@@ -63,7 +66,9 @@ def test_reference(case: dict[str, Any]) -> None:
     fmt = case.get("format", "openai_chat")
     if case["op"] == "truncate":
         marker = field(case, "marker", "[truncated: output exceeded context limit]")
-        assert reference.truncate(field(case, "text"), case["limit"], chars4, marker) == field(case, "expected")
+        assert reference.truncate(field(case, "text"), case["limit"], chars4, marker) == field(
+            case, "expected"
+        )
     elif case["op"] == "price":
         extra = field(case, "system"), field(case, "tools")
         assert reference.total(messages, chars4, fmt, *extra) == field(case, "expected")
@@ -98,9 +103,69 @@ def reference_compact(case: dict[str, Any], messages: list[dict[str, Any]], fmt:
         fmt,
         on_misfit="return",
     )
-    assert (result.messages, result.total, result.rung) == (field(case, "expected"), case["total"], case["rung"])
+    assert (result.messages, result.total, result.rung) == (
+        field(case, "expected"),
+        case["total"],
+        case["rung"],
+    )
     assert result.fits is not case.get("misfit", False)
     assert reference.validate(result.messages, fmt) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_package(case: dict[str, Any]) -> None:
+    messages = field(case, "messages", [])
+    fmt = case.get("format", "openai_chat")
+    if case["op"] == "truncate":
+        package_truncate(case)
+    elif case["op"] == "price":
+        more = {"system": field(case, "system"), "tools": field(case, "tools")}
+        price = lithify.count_tokens(messages, format=fmt, token_counter=chars4, **more)
+        assert price == field(case, "expected")
+    elif case["op"] == "validate":
+        found = sorted([fault.index, fault.code] for fault in lithify.validate(messages, format=fmt))
+        assert found == field(case, "expected")
+    elif case["op"] == "repair":
+        package_repair(case, messages, fmt)
+    else:
+        package_compact(case, messages, fmt)
+
+
+def package_truncate(case: dict[str, Any]) -> None:
+    marker = field(case, "marker", "[truncated: output exceeded context limit]")
+    if field(case, "expected") is None:
+        with pytest.raises(errors.LithifyError):
+            lithify.truncate(field(case, "text"), case["limit"], marker=marker, token_counter=chars4)
+        return
+    text = lithify.truncate(field(case, "text"), case["limit"], marker=marker, token_counter=chars4)
+    assert text == field(case, "expected")
+
+
+def package_repair(case: dict[str, Any], messages: list[dict[str, Any]], fmt: str) -> None:
+    if "error" in case:
+        with pytest.raises(errors.PinnedInvalid) as caught:
+            lithify.repair(messages, format=fmt)
+        assert caught.value.index == case["index"]
+        return
+    assert lithify.repair(messages, format=fmt).messages == field(case, "expected")
+
+
+def package_compact(case: dict[str, Any], messages: list[dict[str, Any]], fmt: str) -> None:
+    given = field(case, "policy", {})
+    policy = {"clear": {"literal": True}} if given == {"literal": True} else given
+    result = lithify.compact(
+        messages,
+        window=case["limit"],
+        system=field(case, "system"),
+        tools=field(case, "tools"),
+        format=fmt,
+        policy=to_policy(policy),
+        token_counter=chars4,
+        on_misfit="return",
+    )
+    assert plain(result.messages) == field(case, "expected")
+    assert (result.tokens_after, result.rung) == (case["total"], case["rung"])
+    assert result.fits is not case.get("misfit", False)
 
 
 def test_detection_of_the_reference_agrees_with_the_cases() -> None:

@@ -1,9 +1,10 @@
-"""A plain-Python rival: repair, layer 1 and layer 2 over dicts, as a competent application developer writes them.
+"""A plain-Python rival: repair, layer 1 and layer 2 over dicts, as an application developer writes them.
 
-It follows the same rules (single results over half the window are cut, old results are cleared past 75 %, the middle is
-dropped past 80 % behind a notice) with one pass per concern, and counts with `len(text) // 4`. It is meant to be
-fast: texts are measured once, no message is copied that does not change, and nothing is quadratic. It leaves out what
-such code usually leaves out: ranks of results, error protection, done units, room for older user messages.
+It follows the same rules (single results over half the window are cut, old results are cleared past 75
+%, the middle is dropped past 80 % behind a notice) with one pass per concern, and counts with `len(text)
+// 4`. It is meant to be fast: texts are measured once, no message is copied that does not change, and
+nothing is quadratic. It leaves out what such code usually leaves out: ranks of results, error
+protection, done units, room for older user messages.
 
 `estimate_classes` is the same program with an estimate that looks at every character, by `re`.
 """
@@ -99,7 +100,7 @@ def is_anthropic(messages: list[Message]) -> bool:
 
 
 def shorten(text: str, budget: int, estimate: Estimate) -> str:
-    """The head of a text within `budget` tokens, cut at a line end when one is near, with the marker after it."""
+    """The head of a text within `budget` tokens, cut at a line end when one is near, and the marker."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -118,7 +119,7 @@ def short_name(name: str) -> str:
 
 
 class Base:
-    """What both formats share: the arithmetic of the layers, over a list of messages and a list of their costs."""
+    """What both formats share: the layers over a list of messages and a list of their costs."""
 
     image = 0
 
