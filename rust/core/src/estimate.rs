@@ -44,20 +44,13 @@ impl Weights {
     /// For models that count with cl100k_base.
     pub const CL100K: Self = Self::new(include_bytes!("estimate/cl100k.bin"), 8);
     /// For models whose tokenizer is secret (Claude, Gemini), until calibrated: o200k_base and an eighth more.
-    pub const DEFAULT: Self = Self {
-        scale: 9,
-        ..Self::O200K
-    };
+    pub const DEFAULT: Self = Self { scale: 9, ..Self::O200K };
 
     const fn new(bytes: &'static [u8; 2 << 16], scale: u64) -> Self {
         let (Some(pairs), Some(quads)) = (bytes.first_chunk(), bytes.last_chunk()) else {
             unreachable!();
         };
-        Self {
-            pairs,
-            quads,
-            scale,
-        }
+        Self { pairs, quads, scale }
     }
 
     /// Steps at the places of `window` that have two bytes before them and one after.
@@ -90,9 +83,7 @@ impl Weights {
 
 impl std::fmt::Debug for Weights {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Weights")
-            .field("scale", &self.scale)
-            .finish_non_exhaustive()
+        f.debug_struct("Weights").field("scale", &self.scale).finish_non_exhaustive()
     }
 }
 
