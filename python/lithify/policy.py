@@ -279,7 +279,7 @@ def _check_bool(field: str, value: object) -> None:
 def _check_names(settings: msgspec.Struct, group: str, name: str) -> None:
     """Check tool names and keep them normalized, each once, so that equal settings compare equal."""
     value = getattr(settings, name)
-    if value is LISTED_TOOLS or value is PROTECTED_TOOLS:
+    if any(value is known for known in (LISTED_TOOLS, PROTECTED_TOOLS, READER_TOOLS)):
         return
     # A bare string would be taken letter by letter, and a set has no order.
     if not isinstance(value, tuple | list):
@@ -329,6 +329,8 @@ class Clear(msgspec.Struct, frozen=True, kw_only=True):
     """Tools whose results are never cleared; wins over `listed`. Names. Spec, aliases ours."""
     exclude_tools: tuple[str, ...] = ()
     """The user's own additions to `protected`. Names. Ours."""
+    readers: tuple[str, ...] = READER_TOOLS
+    """Tools that read a file: a read repeats an earlier one of the same path. Names. Ours."""
     verbose: int = 500
     """A result of at least this size counts as verbose. Tokens. Ours."""
     verbose_turns: int = 3
@@ -347,7 +349,7 @@ class Clear(msgspec.Struct, frozen=True, kw_only=True):
         _check_amount("clear", "at_least", self.at_least, zero=True)
         for name in ("keep", "verbose", "verbose_turns", "errors_keep_turns"):
             _check_count("clear", name, getattr(self, name))
-        for name in ("listed", "protected", "exclude_tools"):
+        for name in ("listed", "protected", "exclude_tools", "readers"):
             _check_names(self, "clear", name)
         for name in ("eager", "literal"):
             _check_bool("clear." + name, getattr(self, name))

@@ -34,7 +34,7 @@ def to_policy(given: dict[str, Any]) -> lithify.Policy:
 def for_reference(given: dict[str, Any]) -> dict[str, Any]:
     """The same settings for the reference, with the package's lists of tools (data, not logic)."""
     clear = lithify.Policy().clear
-    lists = {key: getattr(clear, key) for key in ("listed", "protected", "reads") if hasattr(clear, key)}
+    lists = {key: getattr(clear, key) for key in ("listed", "protected", "readers") if hasattr(clear, key)}
     if given.get("clear", {}).get("literal"):
         given = literal_policy()
     return {**given, "clear": {**lists, **given.get("clear", {})}}

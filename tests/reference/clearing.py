@@ -258,7 +258,7 @@ def repeated(found: Found, every: list[Found], clear: dict[str, Any], fmt: str) 
 
 
 def reads(found: Found, clear: dict[str, Any], fmt: str) -> bool:
-    return tool_name(found, fmt) in {normal(name) for name in clear["reads"]}
+    return tool_name(found, fmt) in {normal(name) for name in clear["readers"]}
 
 
 def arguments(found: Found, fmt: str) -> dict[str, Any]:

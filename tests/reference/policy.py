@@ -28,7 +28,7 @@ DEFAULTS: dict[str, Any] = {
         ),
         "protected": ("write", "writefile", "create", "createfile"),
         "exclude_tools": (),
-        "reads": ("read", "readfile", "view", "viewfile", "cat", "openfile", "fileread", "open"),
+        "readers": ("read", "readfile", "view", "viewfile", "cat", "openfile", "fileread", "open"),
         "verbose": 500,
         "verbose_turns": 3,
         "errors_keep_turns": 3,

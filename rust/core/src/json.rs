@@ -4,6 +4,7 @@
 //! `data:` URL or only base64 characters are written as `""` and counted apart, because they are images or signatures,
 //! never prose. Linear in the text.
 
+use crate::build::Build;
 use crate::node::{Key, Kind, Node, Text};
 use serde_json::Value;
 
@@ -46,6 +47,27 @@ impl Writer {
             self.out.push_str("\"\"");
         } else {
             quote(text, &mut self.out);
+        }
+    }
+}
+
+/// Builds a value: how the no-Python binding makes a message.
+#[must_use]
+pub fn value(build: &Build<&Value>) -> Value {
+    match build {
+        Build::Same(value) | Build::Sendable(value) => (*value).clone(),
+        Build::Text(text) => Value::from(text.as_str()),
+        Build::Bool(truth) => Value::Bool(*truth),
+        Build::Number(number) => Value::from(*number),
+        Build::List(list) => list.iter().map(value).collect(),
+        Build::Map(entries) => entries.iter().map(|(key, entry)| ((*key).to_owned(), value(entry))).collect(),
+        Build::Patch { base, set, unset } => {
+            let mut map = base.as_object().cloned().unwrap_or_default();
+            map.retain(|key, _| !unset.contains(&Key::parse(key.as_bytes())));
+            for (key, entry) in set {
+                map.insert(key.as_str().to_owned(), value(entry));
+            }
+            Value::Object(map)
         }
     }
 }

@@ -106,4 +106,6 @@ keys! {
     Reasoning = "reasoning", ImageUrl = "image_url", Detail = "detail", Source = "source",
     CacheControl = "cache_control", Parts = "parts", Pin = "_pin", Category = "_category", Done = "_done",
     Mark = "_lithify", MarkKind = "kind", Removed = "removed", Carry = "carry",
+    AsOf = "as_of", Instructions = "instructions", Files = "files", Errors = "errors", Todos = "todos", Path = "path",
+    Action = "action", Outcome = "outcome", Call = "call", Line = "line",
 }

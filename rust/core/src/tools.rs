@@ -74,7 +74,7 @@ pub fn is_error<N: Node>(draft: &Draft<N>, part: &Part<N>) -> bool {
 pub fn is_error_text(text: &str) -> bool {
     let text = text.trim_start();
     let starts = |start: &&str| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    if ERROR_STARTS.iter().any(|start| starts(start)) {
+    if ERROR_STARTS.iter().any(starts) {
         return true;
     }
     let first = text.lines().next().unwrap_or("");

@@ -111,6 +111,9 @@ fn result_rows(draft: &Draft<PyNode<'_>>) -> Vec<ResultRow> {
     rows
 }
 
+/// A violation: code, message index, block, and what is wrong.
+type Fault = (&'static str, usize, Option<u32>, String);
+
 /// The native side of `lithify`.
 #[pymodule(gil_used = false)]
 mod _core {
@@ -146,7 +149,7 @@ mod _core {
     /// What the provider would refuse: rows of code, index, part and sentence.
     #[pyfunction]
     #[pyo3(signature = (messages, *, format=None))]
-    fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<(&'static str, usize, Option<u32>, String)>> {
+    fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<Fault>> {
         let counter = PyString::new(messages.py(), "default").into_any();
         let input = Input::read(messages, format, None, None, &counter)?;
         Ok(lithify_core::validate::validate(&input.draft).into_iter().map(|v| (v.code, v.index, v.part, v.message)).collect())

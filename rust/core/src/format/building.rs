@@ -47,8 +47,10 @@ pub(super) fn with_notice<N: Node>(base: &N, changed: Option<Build<N>>, notice: 
         (None, _) => Vec::new(),
     };
     // A notice that was merged before is replaced.
-    blocks.retain(|b| !matches!(b, Build::Same(node) if super::reading::merged_notice(node).is_some()));
-    blocks.push(block);
+    match blocks.iter_mut().rfind(|b| matches!(b, Build::Same(node) if super::reading::merged_notice(node).is_some())) {
+        Some(old) => *old = block,
+        None => blocks.push(block),
+    }
     Build::List(blocks)
 }
 

@@ -5,47 +5,56 @@
 //! messages is lowered; then results are capped (`minimal`). DESIGN.md section 6. Linear in the history for each number
 //! of newest messages that is tried.
 
-use crate::carryover::{self, CarryOver};
+use crate::carryover::{CarryOver, Facts};
 use crate::count::{self, Counter};
 use crate::cuts;
 use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
-use crate::item::{Item, Made, NewNotice, Part, PartKind, Place, Role};
+use crate::item::{Item, Made, NewNotice, Notice, Part, PartKind, Place, Role};
 use crate::node::Node;
 use crate::policy::{Policy, Prune};
+use std::cell::OnceCell;
 use std::ops::Range;
 
+/// The longest citation of a human message, in characters.
+const LONGEST_INSTRUCTION: usize = 2_000;
+
 /// Where the notice stands or would stand.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+#[derive(Clone, Debug)]
+struct Slot<N> {
     first_human: Option<usize>,
     /// Our notice, as a message of its own.
     notice: Option<usize>,
+    /// Our notice stands as a block of the first human message.
+    merged: bool,
     /// Where a notice goes.
     at: usize,
     /// Messages removed by earlier passes.
     removed: u64,
+    /// The carry-over of the notice that stands.
+    carry: Option<N>,
 }
 
-fn slot<N: Node>(draft: &Draft<N>) -> Slot {
+fn slot<N: Node>(draft: &Draft<N>) -> Slot<N> {
     let items = &draft.items;
     let lead = items.iter().position(|i| i.role != Role::System).unwrap_or(items.len());
-    let is_notice = |at: usize| items.get(at).is_some_and(|i| i.notice.is_some());
-    let removed = |at: usize| items[at].notice.as_ref().map_or(0, |n| n.removed);
-    if is_notice(lead) {
-        let first_human = (lead + 1..items.len()).find(|&at| draft.is_human(&items[at]));
-        return Slot { first_human, notice: Some(lead), at: lead, removed: removed(lead) };
+    let human_from = |from: usize| (from..items.len()).find(|&at| draft.is_human(&items[at]));
+    let first_human = human_from(0);
+    let free = |first_human: Option<usize>, at| Slot { first_human, notice: None, merged: false, at, removed: 0, carry: None };
+    let told = |slot: Slot<N>, n: &Notice<N>| Slot { removed: n.removed, carry: n.carry.clone(), ..slot };
+    if let Some(first) = first_human.filter(|&at| !items[at].pinned)
+        && let Some(notice) = &items[first].merged_notice
+    {
+        return told(Slot { merged: true, ..free(first_human, first + 1) }, notice);
     }
-    let first_human = (0..items.len()).find(|&at| draft.is_human(&items[at]));
-    let Some(first) = first_human else {
-        return Slot { at: lead, ..Slot::default() };
-    };
-    let at = first + 1;
-    if is_notice(at) {
-        return Slot { first_human, notice: Some(at), at, removed: removed(at) };
+    if let Some(notice) = items.get(lead).and_then(|i| i.notice.as_ref()) {
+        return told(Slot { notice: Some(lead), ..free(human_from(lead + 1), lead) }, notice);
     }
-    let merged = items[first].merged_notice.as_ref().map_or(0, |n| n.removed);
-    Slot { first_human, notice: None, at, removed: merged }
+    let Some(first) = first_human else { return free(None, lead) };
+    match items.get(first + 1).and_then(|i| i.notice.as_ref()) {
+        Some(notice) => told(Slot { notice: Some(first + 1), ..free(first_human, first + 1) }, notice),
+        None => free(first_human, first + 1),
+    }
 }
 
 /// A unit and why it stays.
@@ -60,7 +69,7 @@ struct Unit {
     notice: bool,
 }
 
-fn units<N: Node>(draft: &Draft<N>, slot: Slot) -> Vec<Unit> {
+fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
     let items = &draft.items;
     let human = |at: usize| Some(at) != slot.notice && draft.is_human(&items[at]);
     let last_human = (0..items.len()).rev().find(|&at| human(at));
@@ -96,11 +105,12 @@ struct Try {
 struct Pruner<'a, N> {
     draft: &'a Draft<N>,
     units: Vec<Unit>,
-    slot: Slot,
+    slot: Slot<N>,
     settings: &'a Prune,
     limit: u64,
     /// Price of the notice beyond its text.
     overhead: u64,
+    facts: OnceCell<Facts>,
 }
 
 impl<N: Node> Pruner<'_, N> {
@@ -188,19 +198,13 @@ impl<N: Node> Pruner<'_, N> {
             .filter(|(unit, keep)| !**keep && !unit.notice)
             .flat_map(|(unit, _)| unit.items.clone())
             .collect();
-        let fresh = carryover::extract(self.draft, &gone, self.messages());
-        let old = match (self.slot.notice, self.slot.first_human) {
-            (Some(at), _) => self.draft.items[at].notice.as_ref(),
-            (None, Some(at)) => self.draft.items[at].merged_notice.as_ref(),
-            (None, None) => None,
-        };
-        let old = old.and_then(|n| n.carry.as_ref()).and_then(CarryOver::read);
-        let all = match old {
-            Some(old) => carryover::merge(&old, fresh),
-            None => fresh,
-        };
-        let (text, fields) = all.text(bound, counter).map_err(|_| Error::Counter { index: None })?;
-        Ok((!text.is_empty()).then_some((text, fields)))
+        let facts = self.facts.get_or_init(|| Facts::read(self.draft));
+        let clip = usize::try_from(bound).unwrap_or(usize::MAX).clamp(80, LONGEST_INSTRUCTION);
+        let mut carry = facts.carry_over(self.draft, &gone, self.messages(), clip);
+        if let Some(old) = self.slot.carry.as_ref().map(CarryOver::read) {
+            carry = old.merge(carry, facts);
+        }
+        carry.within(bound, counter).map_err(|_| Error::Counter { index: None })
     }
 }
 
@@ -219,14 +223,16 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         return Ok(false);
     }
     let slot = slot(draft);
-    let merge = policy.strict_alternation && slot.notice.is_none() && slot.first_human.is_some_and(|at| !draft.items[at].pinned);
+    let mergeable = slot.notice.is_none() && slot.first_human.is_some_and(|at| !draft.items[at].pinned);
+    let merge = slot.merged || policy.strict_alternation && mergeable;
     let pruner = Pruner {
-        units: units(draft, slot),
+        units: units(draft, &slot),
         draft,
         slot,
         settings: &policy.prune,
         limit,
         overhead: if merge { 0 } else { count::MESSAGE },
+        facts: OnceCell::new(),
     };
     let mut newest = usize::try_from(pruner.messages() / 3).unwrap_or(usize::MAX).min(policy.prune.keep);
     let mut chosen = pruner.attempt(newest, false, true, counter)?;
@@ -241,11 +247,19 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
     let Some(chosen) = chosen.filter(|t| t.total < before) else { return Ok(false) };
     let ranges: Vec<(Range<usize>, bool)> =
         pruner.units.iter().zip(&chosen.keep).map(|(unit, keep)| (unit.items.clone(), *keep && !unit.notice)).collect();
-    apply(draft, slot, merge, ranges, chosen, before);
+    let slot = pruner.slot;
+    apply(draft, &slot, merge, ranges, chosen, before);
     Ok(true)
 }
 
-fn apply<N: Node>(draft: &mut Draft<N>, slot: Slot, merge: bool, ranges: Vec<(Range<usize>, bool)>, chosen: Try, before: u64) {
+fn apply<N: Node>(
+    draft: &mut Draft<N>,
+    slot: &Slot<N>,
+    merge: bool,
+    ranges: Vec<(Range<usize>, bool)>,
+    chosen: Try,
+    before: u64,
+) {
     let notice_tokens = chosen.text_tokens + if merge { 0 } else { count::MESSAGE };
     let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed);
     for (range, keep) in &ranges {
