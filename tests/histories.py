@@ -304,7 +304,7 @@ def policy(rng: random.Random) -> dict[str, Any]:
         "eager": rng.random() < 0.3,
         "exclude_tools": rng.choice(((), ("bash",), ("sql", "Read"))),
     }
-    prune = {"keep": rng.choice((0, 1, 2, 6, 20)), "recent_share": rng.choice((0, 0.5, 1.0))}
+    prune = {"keep": rng.choice((0, 1, 2, 6, 20)), "recent_share": rng.choice((0, 0.5, 0.75))}
     return {"clear": clear, "prune": prune, "strict_alternation": rng.random() < 0.2}
 
 

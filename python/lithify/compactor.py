@@ -104,13 +104,20 @@ def validate(messages: Any, *, format: str | None = None) -> list[Violation]:  #
 def truncate(text: str, max_tokens: int, *, marker: str = TRUNCATED, token_counter: Any = None) -> str:
     """Cut a text to `max_tokens`, marker included, at a line break where one is near.
 
-    A text that fits comes back as it is. When not even the marker fits, the result is empty.
+    A text that fits comes back as it is.
+
+    Raises `InvalidInput` when the text does not fit and the marker alone does not either, for a text that is no
+    string, and for a budget that is no whole number of 0 or more.
     """
     if not isinstance(text, str):
         raise InvalidInput(field="text", expected="a string", got=describe(text))
     limit = _tokens("max_tokens", max_tokens, least=0)
-    cut = _core.truncate(text, limit, marker=marker, counter=counter_for(token_counter, None))
-    return "" if cut is None else cut
+    counter = counter_for(token_counter, None)
+    cut = _core.truncate(text, limit, marker=marker, counter=counter)
+    if cut is None:
+        least = _core.count_tokens(marker, counter=counter)
+        raise InvalidInput(field="max_tokens", expected=f"at least the {least} tokens of the marker", got=str(limit))
+    return cut
 
 
 def count_tokens(

@@ -26,6 +26,22 @@ def attempt(seed: int) -> tuple[int, Any]:
         return seed, ("crash", "no crash", traceback.format_exc(limit=-4))
 
 
+def narrow(expected: Any, got: Any, where: str = "") -> str:
+    """Where the two first differ, and what stands there, in a few lines."""
+    if isinstance(expected, (list, tuple)) and isinstance(got, type(expected)):
+        for at, (one, other) in enumerate(zip(expected, got, strict=False)):
+            if one != other:
+                return narrow(one, other, f"{where}[{at}]")
+        where += f" of {len(expected)} and {len(got)}"
+        at = min(len(expected), len(got))
+        expected, got = expected[at:], got[at:]
+    elif isinstance(expected, dict) and isinstance(got, dict):
+        for key in dict.fromkeys((*expected, *got)):
+            if expected.get(key, "(none)") != got.get(key, "(none)"):
+                return narrow(expected.get(key, "(none)"), got.get(key, "(none)"), f"{where}[{key!r}]")
+    return f"{where}\n  reference {str(expected)[-200:]!r}\n  engine    {str(got)[-200:]!r}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000)
@@ -42,10 +58,7 @@ def main() -> int:
                 continue
             kinds[difference[0]] += 1
             if kinds[difference[0]] <= arguments.show:
-                print(
-                    f"seed {seed}: {difference[0]}\n  reference {difference[1]!r}",
-                    f"\n  engine    {difference[2]!r}",
-                )
+                print(f"seed {seed}: {difference[0]}{narrow(difference[1], difference[2])}")
     seconds = time.monotonic() - started
     print(f"{arguments.count} cases, {sum(kinds.values())} differences {dict(kinds)}, {seconds:.0f} s")
     return 1 if kinds else 0

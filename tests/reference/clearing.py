@@ -67,6 +67,16 @@ class Found:
     price: int
 
 
+def cleared(result: dict[str, Any]) -> Any:
+    """What stands in place of a result: the last cache breakpoint inside it stays, on a text block."""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    caches = [block["cache_control"] for block in blocks if isinstance(block, dict) and "cache_control" in block]
+    if not caches:
+        return CLEARED
+    return [{"type": "text", "text": CLEARED, "cache_control": caches[-1]}]
+
+
 def find_results(messages: list[Message], fmt: str, count: Count) -> list[Found]:
     """All results in order. In a repaired history a result belongs to the last call item before it."""
     found: list[Found] = []
@@ -98,9 +108,13 @@ def cap_result(part: Part, cap: int, fmt: str, count: Count) -> Message:
     block: Message = part.data
     content = block.get("content")
     if isinstance(content, str):
+        if content == CLEARED:
+            return block
         text = truncate(content, cap - 4, count)
         return block if text is None else {**block, "content": text}
     pieces = content_parts(content, fmt)
+    if [piece.data.get("text") for piece in pieces if piece.kind == "text"] == [CLEARED]:
+        return block
     left = cap - 4 - sum(price_part(piece, fmt, count) for piece in pieces if piece.kind != "text")
     kept = []
     over = False
@@ -155,7 +169,7 @@ def clear_results(  # noqa: PLR0917
         return found.price - placeholder
 
     def clear_one(found: Found) -> None:
-        out[found.at] = replace_block(out[found.at], found.part.at, {**found.part.data, "content": CLEARED})
+        out[found.at] = replace_block(out[found.at], found.part.at, {**found.part.data, "content": cleared(found.part.data)})
 
     order = candidates(messages, policy, fmt, count)
     if clear["eager"]:

@@ -199,8 +199,9 @@ def notice_slot(
 ) -> int:
     """At the head when it was there; else after the first human item, else after the systems."""
     head = leading_systems([message for message, _ in out])
-    at_head = old is not None and is_marked_notice(messages[old]) and old == leading_systems(messages)
-    if at_head or first is None:
+    if old is not None and is_marked_notice(messages[old]) and old == leading_systems(messages):
+        return sum(index is not None and index < old for _, index in out)
+    if first is None:
         return head
     return next(place for place, (_, index) in enumerate(out) if index == first) + 1
 

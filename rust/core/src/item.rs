@@ -127,6 +127,16 @@ pub enum BlockCut {
     Gone(u32),
 }
 
+impl BlockCut {
+    /// The block that it is about.
+    #[must_use]
+    pub const fn block(&self) -> u32 {
+        match self {
+            Self::Text(block, _) | Self::Gone(block) => *block,
+        }
+    }
+}
+
 /// The new content of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -147,8 +157,8 @@ pub struct Change {
     pub content: Option<Content>,
     /// `cache_control` is taken off.
     pub uncache: bool,
-    /// `cache_control` is put on, copied from that block (item source index, block).
-    pub cache_from: Option<(u32, u32)>,
+    /// `cache_control` is put on, copied from that part of the arena.
+    pub cache_from: Option<u32>,
 }
 
 /// A piece of an item.
@@ -168,6 +178,8 @@ pub struct Part<N> {
     pub name: Option<Symbol>,
     /// Price.
     pub tokens: u64,
+    /// The legacy `function_call`, or its answer: no ids, matched by place alone.
+    pub legacy: bool,
     /// `is_error` of a result.
     pub is_error: bool,
     /// A stub of ours.
@@ -193,6 +205,7 @@ impl<N> Part<N> {
             id: None,
             name: None,
             tokens,
+            legacy: false,
             is_error: false,
             stub: false,
             blank: false,

@@ -365,13 +365,16 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
 /// One block of the output.
 fn block<N: Node>(draft: &Draft<N>, part: &Part<N>) -> Build<N> {
     let Some(base) = part.node.clone() else {
-        return Build::Map(vec![
+        let mut stub = vec![
             ("type", Build::Text("tool_result".to_owned())),
             ("tool_use_id", Build::Text(draft.name(part.id).to_owned())),
             ("content", Build::Text(STUB.to_owned())),
             ("is_error", Build::Bool(true)),
             ("_lithify", super::mark("stub")),
-        ]);
+        ];
+        let cache = part.change.as_ref().and_then(|change| cache_control(draft, change.cache_from?));
+        stub.extend(cache.map(|cache| ("cache_control", Build::Same(cache))));
+        return Build::Map(stub);
     };
     let sendable = part.change.as_ref().is_some_and(|c| c.sendable);
     if part.place == Place::Content {
@@ -409,8 +412,7 @@ fn block<N: Node>(draft: &Draft<N>, part: &Part<N>) -> Build<N> {
     Build::Patch { base, set, unset }
 }
 
-/// The `cache_control` of a block of the input.
-fn cache_control<N: Node>(draft: &Draft<N>, (source, block): (u32, u32)) -> Option<N> {
-    let found = draft.parts.iter().find(|p| p.source == source && p.place == Place::Block(block))?;
-    found.node.as_ref()?.get(Key::CacheControl)
+/// The `cache_control` of a part as it came.
+fn cache_control<N: Node>(draft: &Draft<N>, part: u32) -> Option<N> {
+    draft.parts.get(part as usize)?.node.as_ref()?.get(Key::CacheControl)
 }

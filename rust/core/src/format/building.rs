@@ -60,7 +60,7 @@ fn same_blocks<N: Node>(content: &N) -> Vec<Build<N>> {
     blocks
 }
 
-/// The content of a result that was cleared or cut. A list stays a list: its `cache_control`, if any, moves onto the text.
+/// The content of a result that was cleared or cut. A `cache_control` in it moves onto the text.
 pub(super) fn result_content<N: Node>(content: Option<&N>, new: &Content) -> Build<N> {
     let list = content.filter(|c| c.kind() == Kind::List);
     match (new, list) {
@@ -68,9 +68,12 @@ pub(super) fn result_content<N: Node>(content: Option<&N>, new: &Content) -> Bui
         (Content::Whole(text), Some(list)) => {
             let mut cache = None;
             list.elements(|_, block| cache = block.get(Key::CacheControl).or(cache.take()));
-            let mut block = vec![("type", Build::Text("text".to_owned())), ("text", Build::Text(text.clone()))];
-            block.extend(cache.map(|c| ("cache_control", Build::Same(c))));
-            Build::List(vec![Build::Map(block)])
+            let Some(cache) = cache else { return Build::Text(text.clone()) };
+            Build::List(vec![Build::Map(vec![
+                ("type", Build::Text("text".to_owned())),
+                ("text", Build::Text(text.clone())),
+                ("cache_control", Build::Same(cache)),
+            ])])
         }
         (Content::Blocks(cuts), Some(list)) => {
             let mut blocks = Vec::new();
@@ -137,7 +140,9 @@ pub(super) fn content_pieces<N: Node>(content: &N, price: impl Fn(&N) -> Option<
         let text = if block.kind() == Kind::Text {
             Some(block.clone())
         } else {
-            block.get(Key::Text).filter(|t| t.kind() == Kind::Text)
+            let plain =
+                block.get(Key::Type).and_then(|kind| kind.text(|t| matches!(t.str, "text" | "input_text" | "output_text")));
+            block.get(Key::Text).filter(|t| plain == Some(true) && t.kind() == Kind::Text)
         };
         let priced = price(block);
         let text = if priced.is_some() { None } else { text };

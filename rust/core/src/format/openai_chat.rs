@@ -68,11 +68,11 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         overhead += counted.tokens + count::NAME;
         lossy_name = counted.lossy;
     }
-    let mut empty_list = false;
+    let empty_list = fields.content.as_ref().is_some_and(is_empty_list);
     if speaker == Role::Tool {
         read_result(&mut reader, &fields, stub)?;
     } else {
-        empty_list = read_content(&mut reader, fields.content.as_ref())?;
+        read_content(&mut reader, fields.content.as_ref())?;
     }
     if speaker == Role::Assistant {
         for (at, key) in READABLE.into_iter().enumerate() {
@@ -131,30 +131,34 @@ fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
     }
 }
 
-/// Reads the content of any message but a tool's; says whether it is an empty list.
-fn read_content<N: Node>(reader: &mut Reader<'_, N>, content: Option<&N>) -> Result<bool> {
-    let Some(content) = content else { return Ok(false) };
+/// Reads the content of any message but a tool's.
+fn read_content<N: Node>(reader: &mut Reader<'_, N>, content: Option<&N>) -> Result<()> {
+    let Some(content) = content else { return Ok(()) };
     if let Some(counted) = reader.counted(content)? {
         reader.push_text(PartKind::Text, Place::Content, content, counted);
-        return Ok(false);
+        return Ok(());
     }
     match content.kind() {
-        Kind::Null => Ok(false),
+        Kind::Null => Ok(()),
         Kind::List => {
             let mut outcome = Ok(());
-            let mut blocks = 0;
             content.elements(|at, block| {
-                blocks += 1;
                 if outcome.is_ok() {
                     outcome = read_block(reader, at, block);
                 }
             });
-            outcome.map(|()| blocks == 0)
+            outcome
         }
         Kind::Bool | Kind::Number | Kind::Map | Kind::Text | Kind::Other => {
             Err(reader.invalid("content", CONTENT, content, CONTENT_REMEDY))
         }
     }
+}
+
+fn is_empty_list<N: Node>(content: &N) -> bool {
+    let mut empty = content.kind() == Kind::List;
+    content.elements(|_, _| empty = false);
+    empty
 }
 
 fn read_block<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N) -> Result<()> {
@@ -240,9 +244,11 @@ fn read_result<N: Node>(reader: &mut Reader<'_, N>, fields: &Fields<N>, stub: bo
             }
         }
     }
-    let (id, lossy_id) = reader.symbol(fields.call_id.as_ref());
+    let legacy = fields.role.as_ref().is_some_and(|role| role.is_text("function"));
+    let (id, lossy_id) = reader.symbol(fields.call_id.as_ref().filter(|_| !legacy));
     let mut part = Part::new(PartKind::Result, Place::Content, reader.source(), fields.content.clone(), total.tokens);
     part.id = id;
+    part.legacy = legacy;
     part.lossy = total.lossy || lossy_id;
     part.stub = stub;
     reader.push(part);
@@ -345,6 +351,7 @@ fn push_call<N: Node>(reader: &mut Reader<'_, N>, place: Place, call: &N, inner:
     let mut part = Part::new(PartKind::Call, place, reader.source(), Some(call.clone()), tokens);
     part.id = id;
     part.name = name;
+    part.legacy = place == Place::Field(Key::FunctionCall);
     part.lossy = lossy || lossy_id;
     reader.push(part);
     Ok(())
@@ -384,10 +391,11 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
         Some(Made::Results) | None => {}
     }
     let Some(base) = &item.node else {
-        let (id, name) = parts.first().map_or((None, None), |p| (p.id, p.name));
-        let mut fields = match id {
-            Some(id) => vec![("role", text_of("tool")), ("tool_call_id", text_of(draft.name(Some(id))))],
-            None => vec![("role", text_of("function")), ("name", text_of(draft.name(name)))],
+        let (id, name, legacy) = parts.first().map_or((None, None, false), |p| (p.id, p.name, p.legacy));
+        let mut fields = if legacy {
+            vec![("role", text_of("function")), ("name", text_of(draft.name(name)))]
+        } else {
+            vec![("role", text_of("tool")), ("tool_call_id", text_of(draft.name(id)))]
         };
         fields.extend([("content", text_of(STUB)), ("_lithify", super::mark("stub"))]);
         return Build::Map(fields);

@@ -86,27 +86,40 @@ pub fn cap<N: Node>(
         let tokens = count::RESULT + counted(&cut, counter)?;
         (Content::Whole(cut), tokens)
     } else {
+        let cut_before = match draft.parts[part].change.as_ref().and_then(|c| c.content.as_ref()) {
+            Some(Content::Blocks(cuts)) => cuts.clone(),
+            Some(Content::Whole(_)) | None => Vec::new(),
+        };
         let mut texts = Vec::new();
         for piece in &pieces {
             if let (Some(block), Some(text)) = (piece.block, piece.text.as_ref().and_then(Node::to_text)) {
-                let tokens = counted(&text, counter)?;
-                texts.push((block, text, tokens));
+                let (text, cut) = match cut_before.iter().find(|cut| cut.block() == block) {
+                    Some(BlockCut::Text(_, text)) => (text.clone(), true),
+                    Some(BlockCut::Gone(_)) => (String::new(), true),
+                    None => (text, false),
+                };
+                let tokens = if text.is_empty() { 0 } else { counted(&text, counter)? };
+                texts.push((block, text, tokens, cut));
             }
         }
-        // What is no text is paid first. A result that was cut before is cut afresh from what it came with.
-        let came = match draft.parts[part].content_changed() {
-            true => return Ok(false),
-            false => before,
-        };
-        let fixed = came - texts.iter().map(|t| t.2).sum::<u64>();
+        if let [(_, text, ..)] = texts.as_slice()
+            && text == CLEARED
+        {
+            return Ok(false);
+        }
+        // What is no text is paid first.
+        let fixed = before - texts.iter().map(|t| t.2).sum::<u64>();
         let (mut left, mut over) = (most.saturating_sub(fixed), false);
         let (mut cuts, mut sum) = (Vec::new(), fixed);
-        for (block, text, tokens) in texts {
-            if over {
+        for (block, text, tokens, cut) in texts {
+            if over || (cut && text.is_empty()) {
                 cuts.push(BlockCut::Gone(block));
             } else if tokens <= left {
                 left -= tokens;
                 sum += tokens;
+                if cut {
+                    cuts.push(BlockCut::Text(block, text));
+                }
             } else {
                 let Some(cut) = truncate(&text, left, TRUNCATED, counter).map_err(failed)? else { return Ok(false) };
                 sum += counted(&cut, counter)?;

@@ -51,7 +51,7 @@ pub(super) fn drop_empty<N: Node>(draft: &mut Draft<N>) -> Result<()> {
         let parts = draft.parts_of(&draft.items[at]).to_vec();
         let string = matches!(parts.as_slice(), [only] if only.place == Place::Content);
         let goes = |p: &Part<N>| p.blank && p.kind == PartKind::Text && !(string && may_be_empty);
-        let left = caches(&parts, goes);
+        let left = caches(&parts, draft.items[at].parts.start, goes);
         let changed = left.len() != parts.len() || left.iter().zip(&parts).any(|(a, b)| a.change != b.change);
         let thinking = !left.is_empty()
             && draft.items[at].role == Role::Assistant
@@ -79,21 +79,18 @@ pub(super) fn drop_empty<N: Node>(draft: &mut Draft<N>) -> Result<()> {
     Ok(())
 }
 
-/// The parts that stay, with the `cache_control` of empty ones moved to the next that can carry it, else to the one before.
-fn caches<N: Node>(parts: &[Part<N>], goes: impl Fn(&Part<N>) -> bool) -> Vec<Part<N>> {
+/// The parts that stay (they stand in the arena from `start` on), with the `cache_control` of empty ones moved to the next that can carry it, else to the one before.
+fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> bool) -> Vec<Part<N>> {
     let mut parts = parts.to_vec();
     let takes = |p: &Part<N>| {
         let kind = matches!(p.kind, PartKind::Text | PartKind::Call | PartKind::Result | PartKind::Image | PartKind::Document);
-        kind && !p.blank && !p.cached && p.place != Place::Content && p.node.is_some()
+        kind && !p.blank && !p.cached && p.place != Place::Content
     };
     for at in 0..parts.len() {
         if !(parts[at].blank && parts[at].cached) {
             continue;
         }
-        let from = match parts[at].place {
-            Place::Block(block) => (parts[at].source, block),
-            _ => continue,
-        };
+        let from = u32::try_from(at).map_or(start, |at| start + at);
         if parts[at].is_result() {
             parts[at].change().uncache = true;
             parts[at].cached = false;

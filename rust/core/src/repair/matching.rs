@@ -2,7 +2,6 @@
 
 use crate::draft::Draft;
 use crate::index::Symbol;
-use crate::item::Place;
 use crate::node::Node;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,6 +21,7 @@ pub(super) struct Answer {
     pub item: usize,
     pub part: usize,
     pub id: Option<Symbol>,
+    pub legacy: bool,
     pub stub: bool,
     pub call: Option<usize>,
     /// The result in whose place it goes: a late one takes the place of the one it replaces.
@@ -44,9 +44,9 @@ pub(super) fn pair<N: Node>(draft: &Draft<N>) -> Pairing {
         for part in i.range() {
             let p = &draft.parts[part];
             if p.is_call() {
-                calls.push(Call { item, part, id: p.id, legacy: matches!(p.place, Place::Field(_)), result: None });
+                calls.push(Call { item, part, id: p.id, legacy: p.legacy, result: None });
             } else if p.is_result() {
-                answers.push(Answer { item, part, id: p.id, stub: p.stub, call: None, place: answers.len() });
+                answers.push(Answer { item, part, id: p.id, legacy: p.legacy, stub: p.stub, call: None, place: answers.len() });
             }
         }
     }
@@ -110,16 +110,19 @@ impl Pairing {
                     self.claim(call, a);
                 }
             }
-            let mut unmatched = start;
-            for a in first..answer {
-                if self.answers[a].id.is_some() {
-                    continue;
-                }
-                while unmatched < stop && self.calls[unmatched].result.is_some() {
-                    unmatched += 1;
-                }
-                if unmatched < stop {
-                    self.claim(unmatched, a);
+            for legacy in [false, true] {
+                let mut unmatched = start;
+                for a in first..answer {
+                    if self.answers[a].id.is_some() || self.answers[a].legacy != legacy {
+                        continue;
+                    }
+                    let free = |call: &Call| call.result.is_none() && call.legacy == legacy;
+                    while unmatched < stop && !free(&self.calls[unmatched]) {
+                        unmatched += 1;
+                    }
+                    if unmatched < stop {
+                        self.claim(unmatched, a);
+                    }
                 }
             }
             start = stop;
@@ -193,9 +196,12 @@ impl Pairing {
 
 /// The item whose calls are open at the live end: behind it stand only results of its own.
 fn pending<N: Node>(draft: &Draft<N>, pairing: &Pairing) -> Option<usize> {
+    // A late result stands where the one it replaces stood; one without a call is gone.
     let mut owner_of = vec![None; draft.parts.len()];
     for answer in &pairing.answers {
-        owner_of[answer.part] = answer.call.map(|call| pairing.calls[call].item);
+        if let Some(call) = answer.call {
+            owner_of[pairing.answers[answer.place].part] = Some(pairing.calls[call].item);
+        }
     }
     let mut owner = None;
     for (at, item) in draft.items.iter().enumerate().rev() {
@@ -206,6 +212,7 @@ fn pending<N: Node>(draft: &Draft<N>, pairing: &Pairing) -> Option<usize> {
         if parts.is_empty() || !parts.iter().all(crate::item::Part::is_result) {
             return None;
         }
+        // A message of which nothing stays is passed over.
         for this in item.range().filter_map(|part| owner_of[part]) {
             if *owner.get_or_insert(this) != this {
                 return None;

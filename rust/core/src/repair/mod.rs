@@ -26,7 +26,7 @@ pub fn repair<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Resul
     let stub = count::RESULT + counter.count(STUB).map_err(|_| Error::Counter { index: None })?;
     match draft.format {
         Format::OpenAiChat => {
-            place::openai_chat(draft, &pairing, stub)?;
+            place::openai_chat(draft, &pairing, stub, counter)?;
             content::empty_lists(draft)?;
         }
         Format::Anthropic => {

@@ -2,9 +2,9 @@
 
 use super::matching::{Answer, Pairing};
 use super::{log, unpinned};
-use crate::count;
+use crate::count::{self, Counter};
 use crate::draft::Draft;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::item::{Item, Made, Part, Role};
 use crate::node::Node;
 
@@ -30,6 +30,7 @@ fn stubs<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, item: usize, calls: &
         let mut stub = draft.format.stub(price);
         stub.id = draft.parts[call.part].id;
         stub.name = draft.parts[call.part].name;
+        stub.legacy = call.legacy;
         stubs.push(stub);
         log(
             draft,
@@ -69,7 +70,7 @@ fn drop_unclaimed<N: Node>(draft: &mut Draft<N>, pairing: &Pairing) -> Result<()
 }
 
 /// OpenAI chat: each result is a message of its own, directly behind its assistant message.
-pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price: u64) -> Result<()> {
+pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price: u64, counter: &mut dyn Counter) -> Result<()> {
     drop_unclaimed(draft, pairing)?;
     let count = draft.items.len();
     let (owned, calls) = (by_owner(pairing, count), calls_of(pairing, count));
@@ -89,7 +90,8 @@ pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, pric
             order.push(Slot::Old(answer.item));
         }
         for stub in stubs(draft, pairing, at, &calls[at], price) {
-            order.push(Slot::New(draft.parts.len()));
+            let name = if stub.legacy { count::NAME + counter.count(draft.name(stub.name)).map_err(failed)? } else { 0 };
+            order.push(Slot::New(draft.parts.len(), count::MESSAGE + name));
             draft.parts.push(stub);
         }
         expected = at + 1;
@@ -103,7 +105,7 @@ pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, pric
         .into_iter()
         .filter_map(|slot| match slot {
             Slot::Old(at) => old[at].take(),
-            Slot::New(part) => Some(made(Role::Tool, part)),
+            Slot::New(part, overhead) => Some(made(Role::Tool, part, overhead)),
         })
         .collect();
     Ok(())
@@ -111,12 +113,17 @@ pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, pric
 
 enum Slot {
     Old(usize),
-    New(usize),
+    /// A part that is a message of its own, and the price of that message beyond it.
+    New(usize, u64),
 }
 
-fn made<N>(role: Role, part: usize) -> Item<N> {
+fn failed(_: count::Failed) -> Error {
+    Error::Counter { index: None }
+}
+
+fn made<N>(role: Role, part: usize, overhead: u64) -> Item<N> {
     let start = u32::try_from(part).unwrap_or(u32::MAX);
-    let mut item = Item::new(None, None, role, start..start + 1, count::MESSAGE);
+    let mut item = Item::new(None, None, role, start..start + 1, overhead);
     item.made = Some(Made::Results);
     item
 }
@@ -182,6 +189,10 @@ pub(super) fn anthropic<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price:
         if let Some(n) = chosen {
             (parts, rest) = parts_at(n).into_iter().partition(|&p| owner[p] == assistant);
         }
+        // Its own message may have to come nearer, too.
+        if chosen.is_some() && chosen != next {
+            parts.iter().for_each(|&part| log_move(draft, part));
+        }
         let elsewhere: Vec<usize> = mine.iter().copied().filter(|p| !parts.contains(p)).collect();
         for &part in &elsewhere {
             log_move(draft, part);
@@ -233,7 +244,8 @@ fn works<N: Node>(draft: &Draft<N>, pairing: &Pairing) -> Vec<Option<Work>> {
 
 fn log_move<N: Node>(draft: &mut Draft<N>, part: usize) {
     let source = draft.parts[part].source;
-    let item = draft.items.iter().position(|i| i.source == Some(source));
+    // Nothing has moved yet: an item still stands at its place in the input.
+    let item = usize::try_from(source).ok().filter(|&at| at < draft.items.len());
     let at = item.and_then(|at| part.checked_sub(draft.items[at].range().start));
     let tokens = draft.parts[part].tokens;
     log(draft, "move_result", item, at, (tokens, tokens), "it stands behind its call now");

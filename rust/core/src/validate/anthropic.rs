@@ -21,14 +21,14 @@ pub(super) fn check<N: Node>(check: &mut Check<'_, N>) {
 
 /// The calls of the message before against the results of this one.
 fn pairs<N: Node>(check: &mut Check<'_, N>, index: usize, before: &[Part<N>], parts: &[Part<N>], last: usize) {
-    let answers = |call: &Part<N>, result: &Part<N>| result.is_result() && result.id.is_some() && result.id == call.id;
+    let answers = |call: &Part<N>, result: &Part<N>| result.is_result() && call.is_call() && result.id == call.id;
     let mut head = true;
     for (at, result) in parts.iter().enumerate() {
         if !result.is_result() {
             head = false;
             continue;
         }
-        if !before.iter().any(|call| call.is_call() && answers(call, result)) {
+        if !before.iter().any(|call| answers(call, result)) {
             check.add("orphan_result", index, Some(at), "a tool_result whose tool_use is not in the message before");
         } else if parts[..at].iter().any(|other| other.is_result() && other.id == result.id) {
             check.add("duplicate_result", index, Some(at), "a second tool_result for one tool_use");
@@ -36,7 +36,8 @@ fn pairs<N: Node>(check: &mut Check<'_, N>, index: usize, before: &[Part<N>], pa
             check.add("misplaced_result", index, Some(at), "tool_result blocks must stand first in their message");
         }
     }
-    let open_end = index == last && !parts.is_empty() && parts.iter().all(Part::is_result);
+    let own = |part: &Part<N>| before.iter().any(|call| answers(call, part));
+    let open_end = index == last && !parts.is_empty() && parts.iter().all(own);
     for (at, call) in before.iter().enumerate().filter(|(_, p)| p.is_call()) {
         if !open_end && !parts.iter().any(|result| answers(call, result)) {
             let id = check.draft.name(call.id).to_owned();

@@ -8,7 +8,7 @@ mod openai_chat;
 
 use crate::draft::Draft;
 use crate::format::Format;
-use crate::item::{Item, Part, Place};
+use crate::item::Item;
 use crate::node::Node;
 
 /// A broken rule.
@@ -69,14 +69,9 @@ impl<N: Node> Check<'_, N> {
                     self.add("duplicate_call_id", index, Some(at), format!("the call id {id:?} was used before"));
                 }
                 Some(_) => {}
-                None if is_legacy(part) => {}
+                None if part.legacy => {}
                 None => self.add("missing_id", index, Some(at), "a tool call has no id"),
             }
         }
     }
-}
-
-/// The legacy `function_call` has no id by design.
-fn is_legacy<N>(part: &Part<N>) -> bool {
-    matches!(part.place, Place::Field(_))
 }
