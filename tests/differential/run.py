@@ -22,7 +22,7 @@ from tests.differential.compare import compare
 def attempt(seed: int) -> tuple[int, Any]:
     try:
         return seed, compare(seed)
-    except Exception:  # noqa: BLE001 - a crash is a finding, and the run goes on
+    except BaseException:  # noqa: BLE001 - a crash (also of Rust) is a finding, and the run goes on
         return seed, ("crash", "no crash", traceback.format_exc(limit=-4))
 
 

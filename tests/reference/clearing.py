@@ -147,6 +147,17 @@ def cap_results(messages: list[Message], cap: int, fmt: str, count: Count) -> li
     return out
 
 
+def least_price(found: Found, messages: list[Message], fmt: str, count: Count) -> int:
+    """The least that a result can be cut to: what is no text in it, and the marker."""
+    block = found.part.data
+    content = block.get("content")
+    pieces = [] if isinstance(content, str) or content is None else content_parts(content, fmt)
+    texts = [content] if isinstance(content, str) else [p.data["text"] for p in pieces if p.kind == "text"]
+    if pinned(messages[found.at]) or not texts or texts == [CLEARED]:
+        return found.price
+    return 4 + sum(price_part(p, fmt, count) for p in pieces if p.kind != "text") + count(TRUNCATED)
+
+
 def price_of_marker(count: Count) -> int:
     return 4 + count(TRUNCATED)
 

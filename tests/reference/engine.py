@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.reference.clearing import CLEARED, cap_results, clear_results, find_results, price_of_marker
+from tests.reference.clearing import (
+    CLEARED,
+    cap_results,
+    clear_results,
+    find_results,
+    least_price,
+    price_of_marker,
+)
 from tests.reference.cutting import TRUNCATED
 from tests.reference.cutting import truncate as cut
 from tests.reference.policy import complete, share
@@ -189,20 +196,20 @@ class Run:
     def shrink_results(self) -> None:
         """Minimal: the largest cap for every result with which the total fits."""
         low = price_of_marker(self.count)
-        prices = [found.price for found in find_results(self.draft, self.fmt, self.count)]
-        high = max([low, *prices])
+        results = find_results(self.draft, self.fmt, self.count)
+        floors = [least_price(found, self.draft, self.fmt, self.count) for found in results]
 
-        def capped(cap: int) -> list[Message]:
-            return cap_results(self.draft, cap, self.fmt, self.count)
+        def forecast(cap: int) -> int:
+            """The total when every result costs its price or the cap, whichever is less."""
+            spared = sum(
+                max(0, found.price - max(cap, floor)) for found, floor in zip(results, floors, strict=True)
+            )
+            return self.total() - spared
 
-        if self.total(capped(low)) <= self.limit:
-            while high - low > 1:
-                middle = (low + high) // 2
-                if self.total(capped(middle)) <= self.limit:
-                    low = middle
-                else:
-                    high = middle
-        self.change("minimal", capped(low))
+        cap = max([low, *(found.price for found in results)])
+        while cap > low and forecast(cap) > self.limit:
+            cap -= 1
+        self.change("minimal", cap_results(self.draft, cap, self.fmt, self.count))
         # A truncated error may no longer read as an error: the next run would clear it, so it is cleared now.
         self.clear()
 

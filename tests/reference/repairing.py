@@ -541,7 +541,7 @@ def move_cache_control(blocks: list[Message], block: Message) -> None:
 
 
 def takes_cache_control(block: Message) -> bool:
-    known = ("text", "tool_use", "tool_result", "image", "document", "search_result")
+    known = ("text", "tool_use", "tool_result", "image", "document")
     return block.get("type") in known and not empty(block) and "cache_control" not in block
 
 

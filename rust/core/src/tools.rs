@@ -2,7 +2,7 @@
 
 use crate::draft::Draft;
 use crate::index::Symbol;
-use crate::item::Part;
+use crate::item::{BlockCut, Content, Part};
 use crate::node::Node;
 use serde_json::Value;
 
@@ -57,10 +57,28 @@ pub fn canonical(value: &Value) -> String {
     }
 }
 
-/// The texts of a result, joined by line breaks.
-pub fn result_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
+/// The texts of a result as it came, joined by line breaks.
+pub fn original_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
     let texts: Vec<String> = draft.format.pieces(part).into_iter().filter_map(|p| p.text?.to_text()).collect();
     texts.join("\n")
+}
+
+/// The texts of a result as it stands, joined by line breaks: what the next call will see.
+pub fn result_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
+    match part.change.as_ref().and_then(|c| c.content.as_ref()) {
+        None => original_text(draft, part),
+        Some(Content::Whole(text)) => text.clone(),
+        Some(Content::Blocks(cuts)) => {
+            let pieces = draft.format.pieces(part).into_iter().filter_map(|piece| {
+                match cuts.iter().find(|cut| Some(cut.block()) == piece.block) {
+                    Some(BlockCut::Text(_, text)) => Some(text.clone()),
+                    Some(BlockCut::Gone(_)) => None,
+                    None => piece.text?.to_text(),
+                }
+            });
+            pieces.collect::<Vec<_>>().join("\n")
+        }
+    }
 }
 
 /// Whether a result reports a failure.

@@ -51,6 +51,9 @@ fn longest_prefix(
     counter: &mut dyn Counter,
     fits: &mut impl FnMut(usize, &mut dyn Counter) -> Result<bool, Failed>,
 ) -> Result<usize, Failed> {
+    if text.len() < 2 {
+        return Ok(0);
+    }
     // Everything up to `low` fits, nothing from `high` on does.
     let (mut low, mut high) = (0, text.len());
     let guess = (text.len() as u128 * u128::from(max_tokens) / u128::from(whole.max(1))) as usize;

@@ -183,7 +183,7 @@ fn end<N: Node>(draft: &Draft<N>, result: usize) -> Option<Option<String>> {
     if part.stub {
         return None;
     }
-    let text = tools::result_text(draft, part);
+    let text = tools::original_text(draft, part);
     if text == CLEARED {
         return None;
     }

@@ -299,7 +299,7 @@ fn read_result<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N, f: &Bloc
             for part in reader.draft.parts.drain(before..) {
                 total.tokens += part.tokens;
                 total.lossy |= part.lossy;
-                total.blank &= part.kind == PartKind::Text && part.blank;
+                total.blank = false;
             }
         } else if content.kind() != Kind::Null {
             return Err(reader.invalid(format!("content[{at}].content"), CONTENT, content, REMEDY));

@@ -78,9 +78,9 @@ pub(super) fn result_content<N: Node>(content: Option<&N>, new: &Content) -> Bui
         (Content::Blocks(cuts), Some(list)) => {
             let mut blocks = Vec::new();
             list.elements(|at, block| {
-                let cut = cuts.iter().find(|c| matches!(c, BlockCut::Text(n, _) | BlockCut::Gone(n) if *n == at));
-                match cut {
-                    None => blocks.push(Build::Same(block.clone())),
+                // Cuts are in the order of the blocks.
+                match cuts.binary_search_by_key(&at, BlockCut::block).ok().map(|cut| &cuts[cut]) {
+                    None => blocks.push(sendable_block(block.clone())),
                     Some(BlockCut::Gone(_)) => {}
                     Some(BlockCut::Text(_, text)) if block.kind() == Kind::Text => blocks.push(Build::Text(text.clone())),
                     Some(BlockCut::Text(_, text)) => blocks.push(Build::Patch {

@@ -76,8 +76,11 @@ fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
     let newest = (0..items.len()).rev().find(|&at| Some(at) != slot.notice);
     let stays = |at: usize| {
         let item = &items[at];
-        let kept_by_role =
-            item.role == Role::System || item.template || item.pinned || item.stub || item.made == Some(Made::Start);
+        let kept_by_role = item.role == Role::System
+            || item.template
+            || item.pinned
+            || (item.stub && item.role == Role::User)
+            || item.made == Some(Made::Start);
         kept_by_role || Some(at) == slot.first_human || Some(at) == last_human || Some(at) == newest
     };
     cuts::units(draft)
@@ -223,7 +226,7 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         return Ok(false);
     }
     let slot = slot(draft);
-    let mergeable = slot.notice.is_none() && slot.first_human.is_some_and(|at| !draft.items[at].pinned);
+    let mergeable = slot.first_human.is_some_and(|at| !draft.items[at].pinned);
     let merge = slot.merged || policy.strict_alternation && mergeable;
     let pruner = Pruner {
         units: units(draft, &slot),
@@ -282,8 +285,11 @@ fn apply<N: Node>(
     let mut keep = vec![false; old.len()];
     ranges.into_iter().filter(|(_, keep)| *keep).for_each(|(range, _)| keep[range].fill(true));
     let mut notice = Some(chosen.notice);
+    // Without a human message it follows the system messages that lead the history then.
+    let at_head = slot.first_human.is_none() && slot.notice.is_none();
+    let slot_at = if at_head { (0..old.len()).find(|&at| keep[at] && old[at].role != Role::System) } else { Some(slot.at) };
     for (at, item) in old.into_iter().enumerate() {
-        if at == slot.at && !merge {
+        if Some(at) == slot_at && !merge {
             push_notice(draft, &mut notice, chosen.text_tokens);
         }
         if keep[at] {
@@ -325,20 +331,25 @@ pub fn minimal<N: Node>(draft: &mut Draft<N>, limit: u64, counter: &mut dyn Coun
     if draft.total() <= limit {
         return Ok(false);
     }
+    let marker = counter.count(crate::format::TRUNCATED).map_err(|_| Error::Counter { index: None })?;
+    // Item, part, price, and the least that it can be cut to.
     let mut results = Vec::new();
     for (at, item) in draft.items.iter().enumerate().filter(|(_, item)| !item.pinned) {
-        results.extend(item.range().filter(|&p| draft.parts[p].is_result()).map(|p| (at, p, draft.parts[p].tokens)));
+        for part in item.range().filter(|&p| draft.parts[p].is_result()) {
+            if let Some(fixed) = super::tool_results::beside_text(draft, part, counter)? {
+                results.push((at, part, draft.parts[part].tokens, fixed + marker));
+            }
+        }
     }
-    let sum = |cap: u64| results.iter().map(|&(_, _, tokens)| tokens.min(cap)).sum::<u64>();
+    let sum = |cap: u64| results.iter().map(|&(_, _, tokens, least)| tokens.min(cap.max(least))).sum::<u64>();
     let rest = draft.total() - sum(u64::MAX);
-    let marker = counter.count(crate::format::TRUNCATED).map_err(|_| Error::Counter { index: None })?;
     let (mut low, mut high) = (count::RESULT + marker, results.iter().map(|r| r.2).max().unwrap_or(0));
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         if rest + sum(middle) <= limit { low = middle } else { high = middle - 1 }
     }
     let mut changed = false;
-    for &(item, part, tokens) in &results {
+    for &(item, part, tokens, _) in &results {
         if tokens > low {
             changed |= super::tool_results::cap(draft, item, part, low, Layer::Minimal, counter)?;
         }

@@ -67,67 +67,19 @@ pub fn cap<N: Node>(
         return Ok(false);
     }
     let failed = |_| Error::Counter { index: None };
-    let whole = match draft.parts[part].change.as_ref().and_then(|c| c.content.as_ref()) {
-        Some(Content::Whole(text)) => Some(text.clone()),
-        Some(Content::Blocks(_)) | None => None,
-    };
-    let pieces = draft.format.pieces(&draft.parts[part]);
-    let whole = whole.or_else(|| match pieces.as_slice() {
-        [only] if only.block.is_none() => only.text.as_ref()?.to_text(),
-        _ => None,
-    });
-    let (content, tokens) = if let Some(text) = whole {
-        if text == CLEARED {
-            return Ok(false);
+    let (content, tokens) = match texts(draft, part) {
+        Texts::Whole(text) => {
+            let Some(cut) = truncate(&text, most.saturating_sub(count::RESULT), TRUNCATED, counter).map_err(failed)? else {
+                return Ok(false);
+            };
+            let tokens = count::RESULT + counted(&cut, counter)?;
+            (Content::Whole(cut), tokens)
         }
-        let Some(cut) = truncate(&text, most.saturating_sub(count::RESULT), TRUNCATED, counter).map_err(failed)? else {
-            return Ok(false);
-        };
-        let tokens = count::RESULT + counted(&cut, counter)?;
-        (Content::Whole(cut), tokens)
-    } else {
-        let cut_before = match draft.parts[part].change.as_ref().and_then(|c| c.content.as_ref()) {
-            Some(Content::Blocks(cuts)) => cuts.clone(),
-            Some(Content::Whole(_)) | None => Vec::new(),
-        };
-        let mut texts = Vec::new();
-        for piece in &pieces {
-            if let (Some(block), Some(text)) = (piece.block, piece.text.as_ref().and_then(Node::to_text)) {
-                let (text, cut) = match cut_before.iter().find(|cut| cut.block() == block) {
-                    Some(BlockCut::Text(_, text)) => (text.clone(), true),
-                    Some(BlockCut::Gone(_)) => (String::new(), true),
-                    None => (text, false),
-                };
-                let tokens = if text.is_empty() { 0 } else { counted(&text, counter)? };
-                texts.push((block, text, tokens, cut));
-            }
-        }
-        if let [(_, text, ..)] = texts.as_slice()
-            && text == CLEARED
-        {
-            return Ok(false);
-        }
-        // What is no text is paid first.
-        let fixed = before - texts.iter().map(|t| t.2).sum::<u64>();
-        let (mut left, mut over) = (most.saturating_sub(fixed), false);
-        let (mut cuts, mut sum) = (Vec::new(), fixed);
-        for (block, text, tokens, cut) in texts {
-            if over || (cut && text.is_empty()) {
-                cuts.push(BlockCut::Gone(block));
-            } else if tokens <= left {
-                left -= tokens;
-                sum += tokens;
-                if cut {
-                    cuts.push(BlockCut::Text(block, text));
-                }
-            } else {
-                let Some(cut) = truncate(&text, left, TRUNCATED, counter).map_err(failed)? else { return Ok(false) };
-                sum += counted(&cut, counter)?;
-                cuts.push(BlockCut::Text(block, cut));
-                over = true;
-            }
-        }
-        (Content::Blocks(cuts), sum)
+        Texts::Blocks(blocks) => match cap_blocks(blocks, before, most, counter)? {
+            Some(cut) => cut,
+            None => return Ok(false),
+        },
+        Texts::None => return Ok(false),
     };
     if tokens >= before {
         return Ok(false);
@@ -135,6 +87,97 @@ pub fn cap<N: Node>(
     let reason = format!("a single result of {before} tokens, over {most}");
     draft.set_content(item, part, content, tokens, (layer, "truncate", reason));
     Ok(true)
+}
+
+/// The texts of a result as they stand.
+enum Texts {
+    /// One string.
+    Whole(String),
+    /// Text blocks, in order.
+    Blocks(Vec<TextBlock>),
+    /// Nothing that could be cut: no text, or our placeholder.
+    None,
+}
+
+struct TextBlock {
+    block: u32,
+    text: String,
+    /// It was cut before: it has to be named again.
+    cut: bool,
+}
+
+fn texts<N: Node>(draft: &Draft<N>, part: usize) -> Texts {
+    let part = &draft.parts[part];
+    let cuts = match part.change.as_ref().and_then(|c| c.content.as_ref()) {
+        Some(Content::Whole(text)) if text == CLEARED => return Texts::None,
+        Some(Content::Whole(text)) => return Texts::Whole(text.clone()),
+        Some(Content::Blocks(cuts)) => cuts.as_slice(),
+        None => &[],
+    };
+    let mut blocks = Vec::new();
+    for piece in draft.format.pieces(part) {
+        let Some(text) = piece.text.and_then(|text| text.to_text()) else { continue };
+        let Some(block) = piece.block else {
+            return if part.stub || text == CLEARED { Texts::None } else { Texts::Whole(text) };
+        };
+        match cuts.binary_search_by_key(&block, BlockCut::block).ok().map(|at| &cuts[at]) {
+            Some(BlockCut::Text(_, text)) => blocks.push(TextBlock { block, text: text.clone(), cut: true }),
+            Some(BlockCut::Gone(_)) => blocks.push(TextBlock { block, text: String::new(), cut: true }),
+            None => blocks.push(TextBlock { block, text, cut: false }),
+        }
+    }
+    match blocks.as_slice() {
+        [] => Texts::None,
+        [only] if only.text == CLEARED => Texts::None,
+        _ => Texts::Blocks(blocks),
+    }
+}
+
+/// The price of a result beside its text; `None` when it holds nothing that could be cut.
+///
+/// # Errors
+/// A counter that failed.
+pub fn beside_text<N: Node>(draft: &Draft<N>, part: usize, counter: &mut dyn Counter) -> Result<Option<u64>> {
+    match texts(draft, part) {
+        Texts::None => Ok(None),
+        Texts::Whole(_) => Ok(Some(count::RESULT)),
+        Texts::Blocks(blocks) => {
+            let mut sum = 0;
+            for block in blocks {
+                sum += counted(&block.text, counter)?;
+            }
+            Ok(draft.parts[part].tokens.checked_sub(sum))
+        }
+    }
+}
+
+/// Text blocks are kept in order while they fit beside what is no text; the one that overruns is cut, later ones go.
+fn cap_blocks(blocks: Vec<TextBlock>, before: u64, most: u64, counter: &mut dyn Counter) -> Result<Option<(Content, u64)>> {
+    let mut prices = Vec::with_capacity(blocks.len());
+    for block in &blocks {
+        prices.push(counted(&block.text, counter)?);
+    }
+    let fixed = before.saturating_sub(prices.iter().sum());
+    let (mut left, mut over, mut sum) = (most.saturating_sub(fixed), false, fixed);
+    let mut cuts = Vec::new();
+    for (TextBlock { block, text, cut }, tokens) in blocks.into_iter().zip(prices) {
+        if over || (cut && text.is_empty()) {
+            cuts.push(BlockCut::Gone(block));
+        } else if tokens <= left {
+            left -= tokens;
+            sum += tokens;
+            if cut {
+                cuts.push(BlockCut::Text(block, text));
+            }
+        } else {
+            let shorter = truncate(&text, left, TRUNCATED, counter).map_err(|_| Error::Counter { index: None })?;
+            let Some(shorter) = shorter else { return Ok(None) };
+            sum += counted(&shorter, counter)?;
+            cuts.push(BlockCut::Text(block, shorter));
+            over = true;
+        }
+    }
+    Ok(Some((Content::Blocks(cuts), sum)))
 }
 
 /// A result that may be cleared.
@@ -318,7 +361,7 @@ fn repeats<N: Node>(draft: &Draft<N>, results: &[(usize, usize, Option<usize>)],
     let mut repeats = BTreeSet::new();
     for &(_, part, call) in results.iter().rev() {
         let text = tools::result_text(draft, &draft.parts[part]);
-        if !text.is_empty() && !draft.parts[part].content_changed() {
+        if !text.is_empty() {
             let mut hasher = Fixed::default();
             hasher.write(text.as_bytes());
             let same = texts.entry(hasher.finish()).or_default();

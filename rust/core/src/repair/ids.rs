@@ -8,7 +8,7 @@ use crate::index::{Map, Symbol};
 use crate::node::Node;
 
 /// Gives every call its final id. What is seen so far decides, so that later messages never rename earlier ones.
-pub(super) fn assign<N: Node>(draft: &mut Draft<N>, pairing: &mut Pairing) -> Result<()> {
+pub(super) fn assign<N: Node>(draft: &mut Draft<N>, pairing: &Pairing) -> Result<()> {
     let mut used = Used { seen: Map::default(), next: Map::default() };
     for number in 0..pairing.calls.len() {
         let call = &pairing.calls[number];
@@ -29,6 +29,9 @@ pub(super) fn assign<N: Node>(draft: &mut Draft<N>, pairing: &mut Pairing) -> Re
             unpinned(draft, item, "id", "its call id is missing or was used before")?;
             rename(draft, item, part, id);
         }
+    }
+    for call in pairing.calls.iter().filter(|call| !call.legacy) {
+        let Some(id) = draft.parts[call.part].id else { continue };
         let Some(answer) = call.result.map(|r| &pairing.answers[r]) else { continue };
         if answer.id != Some(id) {
             let (item, part) = (answer.item, answer.part);

@@ -21,8 +21,8 @@ use crate::node::Node;
 /// A pinned message that would have to change, or a counter that failed.
 pub fn repair<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Result<()> {
     content::make_sendable(draft)?;
-    let mut pairing = matching::pair(draft);
-    ids::assign(draft, &mut pairing)?;
+    let pairing = matching::pair(draft);
+    ids::assign(draft, &pairing)?;
     let stub = count::RESULT + counter.count(STUB).map_err(|_| Error::Counter { index: None })?;
     match draft.format {
         Format::OpenAiChat => {

@@ -187,7 +187,12 @@ pub(super) fn anthropic<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price:
         let mut parts: Vec<usize> = Vec::new();
         let mut rest = Vec::new();
         if let Some(n) = chosen {
-            (parts, rest) = parts_at(n).into_iter().partition(|&p| owner[p] == assistant);
+            let all = parts_at(n);
+            let head = all.iter().take_while(|&&p| owner[p] == assistant).count();
+            if chosen == next {
+                all[head..].iter().filter(|&&p| owner[p] == assistant).for_each(|&p| log_move(draft, p));
+            }
+            (parts, rest) = all.into_iter().partition(|&p| owner[p] == assistant);
         }
         // Its own message may have to come nearer, too.
         if chosen.is_some() && chosen != next {
