@@ -178,7 +178,7 @@ def add_open_call(script: Script) -> None:
     made = [(script.next_id(), rng.choice(TOOLS)) for _ in range(rng.choice((1, 2)))]
     render_calls(script, made)
     if len(made) == 2 and rng.random() < 0.5:
-        render_results(script, made[:1])
+        render_results(script, made[:1], is_open=True)
 
 
 def render_calls(script: Script, made: list[tuple[str, str]]) -> None:
@@ -217,7 +217,7 @@ def openai_call(rng: random.Random, identity: str, name: str) -> Message:
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": body}}
 
 
-def render_results(script: Script, made: list[tuple[str, str]]) -> None:
+def render_results(script: Script, made: list[tuple[str, str]], *, is_open: bool = False) -> None:
     rng = script.rng
     if script.format == OPENAI:
         if "function_call" in script.messages[-1]:
@@ -240,7 +240,7 @@ def render_results(script: Script, made: list[tuple[str, str]]) -> None:
             if not block.get("content"):
                 del block["cache_control"]
         blocks.append(block)
-    if rng.random() < 0.15:
+    if not is_open and rng.random() < 0.15:
         blocks.append({"type": "text", "text": text(rng, 30) + "."})
     script.messages.append({"role": "user", "content": blocks})
 

@@ -24,8 +24,9 @@ SPEC = Path(__file__).parent.parent / "spec"
 def load() -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = []
     for path in sorted(SPEC.glob("*.toml")):
-        with path.open("rb") as file:
-            cases += tomllib.load(file)["case"]
+        if path.name != "errors.toml":  # what providers answer: tests/unit/recovery
+            with path.open("rb") as file:
+                cases += tomllib.load(file)["case"]
     return cases
 
 

@@ -23,7 +23,10 @@ def summary(page: Page, document: Document, result: Result) -> None:
         f"{document.name}: {result.format}, {plural(before, 'message')} before, {count(after)} after", "bold"
     )
     rows = [("before", result.tokens_before), ("after", result.tokens_after)]
-    page.bars(rows, result.limit, note=f" of {count(result.limit)}", warn=True)
+    if result.limit is None:
+        page.line(f"{count(result.tokens_before)} tokens before, {count(result.tokens_after)} after")
+    else:
+        page.bars(rows, result.limit, note=f" of {count(result.limit)}", warn=True)
     page.line(
         f"rung: {result.rung}" + ("" if result.fits else " - DOES NOT FIT"), "" if result.fits else "red"
     )

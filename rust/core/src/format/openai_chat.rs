@@ -414,7 +414,8 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     }
     if let Some(merged) = &item.merged {
         set.retain(|(key, _)| *key != Key::Content);
-        set.push((Key::Content, super::with_notice(base, content(parts, base), merged)));
+        let changed = if item.empty_list { Some(Build::Text(String::new())) } else { content(parts, base) };
+        set.push((Key::Content, super::with_notice(base, changed, merged)));
     }
     for part in parts.iter().filter(|p| p.change.is_some()) {
         match (part.place, part.kind) {

@@ -70,7 +70,15 @@ pub(super) fn drop_empty<N: Node>(draft: &mut Draft<N>) -> Result<()> {
             *keep = false;
         } else if changed {
             unpinned(draft, at, "content", "an empty text block is refused")?;
-            log(draft, "drop_empty", Some(at), None, (0, 0), "an empty block, or cache_control on one, is refused");
+            let sum = |parts: &[Part<N>]| parts.iter().map(|p| p.tokens).sum();
+            log(
+                draft,
+                "drop_empty",
+                Some(at),
+                None,
+                (sum(&parts), sum(&left)),
+                "an empty block, or cache_control on one, is refused",
+            );
             draft.rearrange(at, left);
         }
     }

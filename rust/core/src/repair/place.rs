@@ -5,6 +5,7 @@ use super::{log, unpinned};
 use crate::count::{self, Counter};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::item::{Item, Made, Part, Role};
 use crate::node::Node;
 
@@ -63,7 +64,11 @@ fn drop_unclaimed<N: Node>(draft: &mut Draft<N>, pairing: &Pairing) -> Result<()
         };
         unpinned(draft, answer.item, "tool_call_id", reason)?;
         let at = answer.part - draft.items[answer.item].range().start;
-        let tokens = draft.parts[answer.part].tokens;
+        // In OpenAI chat the whole message goes; what is left of an Anthropic one is judged when it is rebuilt.
+        let tokens = match draft.format {
+            Format::OpenAiChat => draft.tokens(&draft.items[answer.item]),
+            Format::Anthropic => draft.parts[answer.part].tokens,
+        };
         log(draft, kind, Some(answer.item), Some(at), (tokens, 0), reason);
     }
     Ok(())
@@ -89,8 +94,12 @@ pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, pric
             expected = expected.max(answer.item);
             order.push(Slot::Old(answer.item));
         }
-        for stub in stubs(draft, pairing, at, &calls[at], price) {
+        let logged = draft.edits.len();
+        for (number, stub) in stubs(draft, pairing, at, &calls[at], price).into_iter().enumerate() {
             let name = if stub.legacy { count::NAME + counter.count(draft.name(stub.name)).map_err(failed)? } else { 0 };
+            if let Some(edit) = draft.edits.get_mut(logged + number) {
+                edit.after += count::MESSAGE + name;
+            }
             order.push(Slot::New(draft.parts.len(), count::MESSAGE + name));
             draft.parts.push(stub);
         }
@@ -278,6 +287,11 @@ fn rebuild<N: Node>(draft: &mut Draft<N>, out: Vec<Work>) -> Result<()> {
     }
     for at in (0..kept.len()).filter(|&at| !kept[at]) {
         unpinned(draft, at, "content", "nothing of it stays")?;
+        let overhead = draft.items[at].overhead;
+        log(draft, "drop_empty", Some(at), None, (overhead, 0), "nothing of it stays");
+    }
+    for _ in order.iter().filter(|(at, _)| at.is_none()) {
+        log(draft, "results_message", None, None, (0, count::MESSAGE), "the results of a call need a message of their own");
     }
     let mut old: Vec<Option<Item<N>>> = std::mem::take(&mut draft.items).into_iter().map(Some).collect();
     for (at, parts) in order {
