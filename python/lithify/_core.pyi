@@ -1,8 +1,8 @@
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
-_Counter = str | Callable[[str], int]
-_Edit = tuple[str, str, int | None, int | None, int, int, str]
+_Counter: TypeAlias = str | Callable[[str], int]
+_Edit: TypeAlias = tuple[str, str, int | None, int | None, int, int, str]
 
 @final
 class Policy:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lithify.models import Model
 
 TokenCounter = Callable[[str], int]
-"""Takes a text, gives its tokens. A `tiktoken.Encoding` or a `tokenizers.Tokenizer` is accepted in its place."""
+"""Takes a text, gives its tokens. A `tiktoken.Encoding` or a `tokenizers.Tokenizer` does as well."""
 
 TRUNCATED: Final = "[truncated: output exceeded context limit]"
 _MOST: Final = 1 << 53
@@ -58,6 +58,7 @@ def compact(
         PinnedInvalid: a pinned message would have to change for the provider to accept the history.
         DoesNotFit: what may not be given up is larger than the window.
         CounterError: the counter raised or returned nonsense.
+
     """
     known = _known(model)
     limit = input_limit(window, known, reserve)
@@ -96,7 +97,8 @@ def repair(messages: Any, *, format: str | None = None, token_counter: Any = Non
 def validate(messages: Any, *, format: str | None = None) -> list[Violation]:  # noqa: A002
     """Return what the provider would refuse, in order; an empty list for a valid history.
 
-    Calls that are still open at the end are no violation. Raises `InvalidInput` for what is no history at all.
+    Calls that are still open at the end are no violation.
+    Raises `InvalidInput` for what is no history at all.
     """
     return [Violation(*row) for row in _core.validate(messages, format=_named(format))]
 
@@ -106,8 +108,8 @@ def truncate(text: str, max_tokens: int, *, marker: str = TRUNCATED, token_count
 
     A text that fits comes back as it is.
 
-    Raises `InvalidInput` when the text does not fit and the marker alone does not either, for a text that is no
-    string, and for a budget that is no whole number of 0 or more.
+    Raises `InvalidInput` when the text does not fit and the marker alone does not either, for a text that is
+    no string, and for a budget that is no whole number of 0 or more.
     """
     if not isinstance(text, str):
         raise InvalidInput(field="text", expected="a string", got=describe(text))
@@ -116,7 +118,9 @@ def truncate(text: str, max_tokens: int, *, marker: str = TRUNCATED, token_count
     cut = _core.truncate(text, limit, marker=marker, counter=counter)
     if cut is None:
         least = _core.count_tokens(marker, counter=counter)
-        raise InvalidInput(field="max_tokens", expected=f"at least the {least} tokens of the marker", got=str(limit))
+        raise InvalidInput(
+            field="max_tokens", expected=f"at least the {least} tokens of the marker", got=str(limit)
+        )
     return cut
 
 
@@ -184,14 +188,16 @@ def _wired(message: Any) -> Any:
     if not isinstance(message, Mapping):
         return message
     content = message.get("content")
-    blocks = [_bare(block) for block in content] if isinstance(content, list) else content
-    changed = isinstance(content, list) and any(a is not b for a, b in zip(blocks, content, strict=True))
+    blocks = [_bare(block) for block in content] if isinstance(content, list) else []
+    changed = any(a is not b for a, b in zip(blocks, content or [], strict=False))
     bare = _bare(message)
     return {**bare, "content": blocks} if changed else bare
 
 
 def _bare(value: Any) -> Any:
-    if not isinstance(value, Mapping) or not any(isinstance(key, str) and key.startswith("_") for key in value):
+    if not isinstance(value, Mapping) or not any(
+        isinstance(key, str) and key.startswith("_") for key in value
+    ):
         return value
     return {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith("_"))}
 

@@ -10,7 +10,8 @@ import msgspec
 class Edit(msgspec.Struct, frozen=True):
     """One change.
 
-    `index` is the message in the input, `None` for a new one; `part` a part of it. Tokens are by the counter in use.
+    `index` is the message in the input, `None` for a new one; `part` a part of it. Tokens are by the counter
+    in use.
     """
 
     layer: str
@@ -39,8 +40,9 @@ class Plan(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """A history that was compacted or repaired.
 
-    `messages` holds the very objects that came in wherever nothing changed. `limit` is the input limit, `None` for a
-    repair. `rung` names the last stage that made an edit: `none`, `repair`, `truncate`, `clear`, `prune` or `minimal`.
+    `messages` holds the very objects that came in wherever nothing changed. `limit` is the input limit, `None`
+    for a repair. `rung` names the last stage that made an edit: `none`, `repair`, `truncate`, `clear`, `prune`
+    or `minimal`.
     """
 
     messages: list[Any]

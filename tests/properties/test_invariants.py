@@ -385,7 +385,7 @@ def test_results_are_plain_data(one: Case) -> None:
 def test_anthropic_thinking_of_kept_messages_is_identical() -> None:
     thinking = {"type": "thinking", "thinking": "long " * 50, "signature": "c2ln"}
     call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "go " * 200},
         *({"role": "assistant", "content": "talk " * 100} for _ in range(9)),
         {"role": "assistant", "content": [thinking, call]},

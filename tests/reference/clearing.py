@@ -71,7 +71,9 @@ def cleared(result: dict[str, Any]) -> Any:
     """What stands in place of a result: the last cache breakpoint inside it stays, on a text block."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
-    caches = [block["cache_control"] for block in blocks if isinstance(block, dict) and "cache_control" in block]
+    caches = [
+        block["cache_control"] for block in blocks if isinstance(block, dict) and "cache_control" in block
+    ]
     if not caches:
         return CLEARED
     return [{"type": "text", "text": CLEARED, "cache_control": caches[-1]}]
@@ -180,7 +182,9 @@ def clear_results(  # noqa: PLR0917
         return found.price - placeholder
 
     def clear_one(found: Found) -> None:
-        out[found.at] = replace_block(out[found.at], found.part.at, {**found.part.data, "content": cleared(found.part.data)})
+        out[found.at] = replace_block(
+            out[found.at], found.part.at, {**found.part.data, "content": cleared(found.part.data)}
+        )
 
     order = candidates(messages, policy, fmt, count)
     if clear["eager"]:

@@ -60,6 +60,7 @@ def compact(messages: list[Message], window: int, fmt: str, **more: Any) -> Any:
     result = lithify.compact(messages, window=window, format=fmt, token_counter=chars4, **more)
     assert validate(lithify.wire(result.messages), fmt) == []
     assert result.fits
+    assert result.limit is not None
     assert result.tokens_after <= result.limit
     again = lithify.compact(result.messages, window=window, format=fmt, token_counter=chars4, **more)
     assert again.messages == result.messages
