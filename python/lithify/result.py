@@ -40,9 +40,9 @@ class Plan(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """A history that was compacted or repaired.
 
-    `messages` holds the very objects that came in wherever nothing changed. `limit` is the input limit, `None`
-    for a repair. `rung` names the last stage that made an edit: `none`, `repair`, `truncate`, `clear`, `prune`
-    or `minimal`.
+    `messages` holds the very objects that came in wherever nothing changed. `limit` is the input limit, and
+    `None` for a repair. `rung` names the last stage that made an edit: `none`, `repair`, `truncate`, `clear`,
+    `prune` or `minimal`.
     """
 
     messages: list[Any]
