@@ -213,7 +213,7 @@ def lone_surrogate(rng: random.Random, fmt: str, messages: list[Message]) -> Non
         if block.get("type") == "text":
             block["text"] += bad
         elif block.get("type") == "tool_use":
-            block["input"] = {**block["input"], "k" + bad: [bad]}
+            block["input"] = {**block["input"], f"k{len(block['input'])}{bad}": [bad]}
         elif block.get("type") == "tool_result" and isinstance(block.get("content"), str):
             block["content"] += bad
     elif fmt == OPENAI and message.get("tool_calls"):

@@ -135,10 +135,10 @@ def cap_result(part: Part, cap: int, fmt: str, count: Count) -> Message:
     return {**block, "content": kept}
 
 
-def cap_results(messages: list[Message], cap: int, fmt: str, count: Count) -> list[Message]:
-    """Every result of an unpinned item over `cap` tokens truncated to it."""
+def cap_results(messages: list[Message], caps: list[int], fmt: str, count: Count) -> list[Message]:
+    """Every result of an unpinned item truncated to its cap."""
     out = list(messages)
-    for found in find_results(messages, fmt, count):
+    for found, cap in zip(find_results(messages, fmt, count), caps, strict=True):
         if found.price > cap and not pinned(messages[found.at]):
             block = cap_result(found.part, cap, fmt, count)
             if (

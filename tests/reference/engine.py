@@ -156,7 +156,8 @@ class Run:
     def layer_one(self) -> None:
         # Not under the placeholder's price: a cleared result would be truncated by the next run.
         cap = max(share(self.policy["clear"]["single_share"], self.limit), 4 + self.count(CLEARED))
-        self.change("truncate", cap_results(self.draft, cap, self.fmt, self.count))
+        results = find_results(self.draft, self.fmt, self.count)
+        self.change("truncate", cap_results(self.draft, [cap] * len(results), self.fmt, self.count))
         self.clear()
 
     def clear(self) -> None:
@@ -209,7 +210,8 @@ class Run:
         cap = max([low, *(found.price for found in results)])
         while cap > low and forecast(cap) > self.limit:
             cap -= 1
-        self.change("minimal", cap_results(self.draft, cap, self.fmt, self.count))
+        caps = [max(cap, floor) for floor in floors]
+        self.change("minimal", cap_results(self.draft, caps, self.fmt, self.count))
         # A truncated error may no longer read as an error: the next run would clear it, so it is cleared now.
         self.clear()
 

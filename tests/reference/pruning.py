@@ -12,7 +12,6 @@ from tests.reference.shape import (
     calls,
     done,
     humans,
-    is_marked_notice,
     leading_systems,
     legacy,
     mark,
@@ -190,16 +189,14 @@ def assemble(  # noqa: PLR0917
         out[at] = (with_notice_block(messages[first], block, merged), first)
         return out
     notice = {"role": "user", "content": text, **own}
-    out.insert(notice_slot(messages, out, old, first), (notice, None))
+    out.insert(notice_slot(out, old, first), (notice, None))
     return out
 
 
-def notice_slot(
-    messages: list[Message], out: list[tuple[Message, int | None]], old: int | None, first: int | None
-) -> int:
+def notice_slot(out: list[tuple[Message, int | None]], old: int | None, first: int | None) -> int:
     """At the head when it was there; else after the first human item, else after the systems."""
     head = leading_systems([message for message, _ in out])
-    if old is not None and is_marked_notice(messages[old]) and old == leading_systems(messages):
+    if old is not None and (first is None or old < first):
         return sum(index is not None and index < old for _, index in out)
     if first is None:
         return head

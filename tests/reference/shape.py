@@ -242,14 +242,13 @@ def merged_notice(messages: list[Message], fmt: str) -> tuple[int, int] | None:
 
 
 def notice_index(messages: list[Message], fmt: str) -> int | None:
-    """Where our notice stands: right after the leading system items, or right after the first human item."""
-    head = leading_systems(messages)
+    """Where our notice stands: it is the first human item, or right after it."""
     if merged_notice(messages, fmt) is not None:
         return None
-    if head < len(messages) and is_marked_notice(messages[head]):
-        return head
     for i, message in enumerate(messages):
         if looks_human(message, fmt):
+            if is_marked_notice(message):
+                return i
             after = i + 1
             return after if after < len(messages) and is_marked_notice(messages[after]) else None
     return None

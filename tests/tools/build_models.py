@@ -39,10 +39,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+from lithify.models import _bare, _turned, _undated  # keys are the forms that lookup makes
 
-from lithify.models import _bare, _turned, _undated  # noqa: E402  keys are the forms that lookup makes
+ROOT = Path(__file__).resolve().parents[2]
 
 DATA = ROOT / "python" / "lithify" / "data"
 TABLE = DATA / "models.json"

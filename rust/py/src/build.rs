@@ -76,7 +76,12 @@ fn sendable<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(dict) = value.cast::<PyDict>() {
         let copy = PyDict::new(py);
         for (key, value) in dict {
-            copy.set_item(sendable(&key)?, sendable(&value)?)?;
+            let mut key = sendable(&key)?;
+            // Two keys may differ in their lone surrogates alone: neither value is lost.
+            while copy.contains(&key)? {
+                key = key.add("\u{fffd}")?;
+            }
+            copy.set_item(key, sendable(&value)?)?;
         }
         return Ok(copy.into_any());
     }

@@ -47,10 +47,11 @@ fn slot<N: Node>(draft: &Draft<N>) -> Slot<N> {
     {
         return told(Slot { merged: true, ..free(first_human, first + 1) }, notice);
     }
-    if let Some(notice) = items.get(lead).and_then(|i| i.notice.as_ref()) {
-        return told(Slot { notice: Some(lead), ..free(human_from(lead + 1), lead) }, notice);
-    }
     let Some(first) = first_human else { return free(None, lead) };
+    // No human message before it: it leads the history, or did once what stood before it goes.
+    if let Some(notice) = &items[first].notice {
+        return told(Slot { notice: Some(first), ..free(human_from(first + 1), first) }, notice);
+    }
     match items.get(first + 1).and_then(|i| i.notice.as_ref()) {
         Some(notice) => told(Slot { notice: Some(first + 1), ..free(first_human, first + 1) }, notice),
         None => free(first_human, first + 1),
@@ -349,7 +350,8 @@ pub fn minimal<N: Node>(draft: &mut Draft<N>, limit: u64, counter: &mut dyn Coun
         if rest + sum(middle) <= limit { low = middle } else { high = middle - 1 }
     }
     let mut changed = false;
-    for &(item, part, tokens, _) in &results {
+    for &(item, part, tokens, least) in &results {
+        let low = low.max(least);
         if tokens > low {
             changed |= super::tool_results::cap(draft, item, part, low, Layer::Minimal, counter)?;
         }
