@@ -1,7 +1,7 @@
 """Real agent histories, read in place; skipped where the folder of transcripts is absent.
 
-The folder is `$LITHIFY_SHARED/transcripts`, or `shared/transcripts` beside the checkout. Event logs, which are
-no lists of messages, are passed over. Run with `-s` to see both counts of every history.
+The folder is `$LITHIFY_SHARED/transcripts`, or `shared/transcripts` beside the checkout. Event logs, which
+are no lists of messages, are passed over. Run with `-s` to see both counts of every history.
 """
 
 from __future__ import annotations
