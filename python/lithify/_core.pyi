@@ -1,6 +1,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, final
 
+__all__ = [
+    "Outcome",
+    "Policy",
+    "compact",
+    "count_tokens",
+    "inspect",
+    "repair",
+    "truncate",
+    "validate",
+]
+
 _Counter: TypeAlias = str | Callable[[str], int]
 _Edit: TypeAlias = tuple[str, str, int | None, int | None, int, int, str]
 
