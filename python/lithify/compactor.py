@@ -298,5 +298,5 @@ def _result(outcome: _core.Outcome, limit: int | None) -> Result:
         rung=outcome.rung,
         warnings=tuple(outcome.warnings),
         format=outcome.format,
-        plan=Plan(edits=tuple(Edit(*row) for row in outcome.edits)),
+        plan=Plan(outcome.edits),
     )

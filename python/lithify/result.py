@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -27,14 +30,46 @@ class Edit(msgspec.Struct, frozen=True):
         return msgspec.structs.asdict(self)
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan:
     """What was done, in order."""
 
-    edits: tuple[Edit, ...] = ()
+    __slots__ = ("_edits", "_rows")
+
+    def __init__(self, rows: Callable[[], Iterable[Any]] = tuple) -> None:
+        """Make a plan of rows of `Edit`'s fields, which are asked for when someone looks at the edits."""
+        self._rows = rows
+        self._edits: tuple[Edit, ...] | None = None
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All edits, in order."""
+        if self._edits is None:
+            self._edits = tuple(Edit(*row) for row in self._rows())
+        return self._edits
+
+    def __eq__(self, other: object) -> bool:
+        """Plans with the same edits are equal."""
+        return isinstance(other, Plan) and self.edits == other.edits
+
+    def __hash__(self) -> int:
+        """Equal plans have equal hashes."""
+        return hash(self.edits)
+
+    def __repr__(self) -> str:
+        """Show all edits."""
+        return f"Plan(edits={self.edits!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by the edits."""
+        return _plan, (self.edits,)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {"edits": [edit.to_dict() for edit in self.edits]}
+
+
+def _plan(edits: tuple[Edit, ...]) -> Plan:
+    return Plan(lambda: (msgspec.structs.astuple(edit) for edit in edits))
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

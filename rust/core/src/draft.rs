@@ -7,6 +7,7 @@ use crate::format::Format;
 use crate::index::{Symbol, Symbols};
 use crate::item::{Category, Change, Content, Item, Part, PartKind, Role};
 use crate::ledger::Ledger;
+use std::borrow::Cow;
 
 /// Who made an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub struct Edit {
     /// Tokens after.
     pub after: u64,
     /// Why.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
 }
 
 /// The history in the making.
@@ -107,7 +108,14 @@ impl<N: Clone> Draft<N> {
         symbol.map_or("", |s| self.symbols.text(s))
     }
     /// Gives a result new content at a new price, and logs it.
-    pub fn set_content(&mut self, item: usize, part: usize, content: Content, tokens: u64, edit: (Layer, &'static str, String)) {
+    pub fn set_content(
+        &mut self,
+        item: usize,
+        part: usize,
+        content: Content,
+        tokens: u64,
+        edit: (Layer, &'static str, Cow<'static, str>),
+    ) {
         let before = self.parts[part].tokens;
         self.parts[part].change().content = Some(content);
         self.parts[part].tokens = tokens;

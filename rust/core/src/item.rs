@@ -4,6 +4,7 @@
 //! block, never a copy of its text.
 
 use crate::index::Symbol;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Who speaks.
@@ -141,7 +142,7 @@ impl BlockCut {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// All of it is replaced by this text.
-    Whole(String),
+    Whole(Cow<'static, str>),
     /// Some of its blocks are changed.
     Blocks(Vec<BlockCut>),
 }

@@ -14,9 +14,6 @@ const PATH_KEYS: [&str; 9] =
 const ERROR_STARTS: [&str; 7] =
     ["error", "traceback (most recent call last)", "exception", "fatal", "failed", "permission denied", "command failed"];
 
-/// What stands before an exit status.
-const EXITS: [&str; 4] = ["exit code", "exit status", "exited with code", "return code"];
-
 /// A line longer than this is data, not a report of an exit status.
 const LONGEST_EXIT_LINE: usize = 4_096;
 
@@ -28,18 +25,32 @@ pub fn normalize(name: &str) -> String {
     last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Arguments as JSON, when they are a JSON object.
-#[must_use]
-pub fn parse(arguments: &str) -> Option<Value> {
-    serde_json::from_str(arguments).ok().filter(Value::is_object)
+/// The arguments of a call, when they are a JSON object.
+pub fn arguments<N: Node>(draft: &Draft<N>, call: &Part<N>) -> Option<Value> {
+    let node = draft.format.arguments(call)?;
+    let parsed = node.text(|text| serde_json::from_str(text.str).ok());
+    let parsed = parsed.unwrap_or_else(|| {
+        let mut writer = crate::json::Writer::plain();
+        node.write_json(&mut writer);
+        serde_json::from_str(&writer.out).ok()
+    });
+    parsed.filter(Value::is_object)
+}
+
+/// The string under the first of `keys` that holds one.
+pub(crate) fn first_string<'a>(arguments: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    let strings = arguments.as_object()?.iter().filter_map(|(key, value)| {
+        let rank = keys.iter().position(|k| k == key)?;
+        Some((rank, value.as_str()?))
+    });
+    strings.min_by_key(|(rank, _)| *rank).map(|(_, text)| text)
 }
 
 /// The file that arguments name, and whether they say nothing else.
 #[must_use]
 pub fn path(arguments: &Value) -> Option<(&str, bool)> {
-    let key = PATH_KEYS.into_iter().find(|key| arguments.get(key).is_some_and(Value::is_string))?;
     let only = arguments.as_object().is_some_and(|map| map.len() == 1);
-    Some((arguments.get(key)?.as_str()?, only))
+    Some((first_string(arguments, &PATH_KEYS)?, only))
 }
 
 /// The arguments spelled so that equal ones are equal texts: keys sorted at every depth.
@@ -58,16 +69,16 @@ pub fn canonical(value: &Value) -> String {
 }
 
 /// The texts of a result as it came, joined by line breaks.
-pub fn original_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
+fn original_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
     let texts: Vec<String> = draft.format.pieces(part).into_iter().filter_map(|p| p.text?.to_text()).collect();
     texts.join("\n")
 }
 
 /// The texts of a result as it stands, joined by line breaks: what the next call will see.
-pub fn result_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
+fn result_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
     match part.change.as_ref().and_then(|c| c.content.as_ref()) {
         None => original_text(draft, part),
-        Some(Content::Whole(text)) => text.clone(),
+        Some(Content::Whole(text)) => text.to_string(),
         Some(Content::Blocks(cuts)) => {
             let pieces = draft.format.pieces(part).into_iter().filter_map(|piece| {
                 match cuts.iter().find(|cut| Some(cut.block()) == piece.block) {
@@ -81,10 +92,22 @@ pub fn result_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
     }
 }
 
+/// Lends the text of a result as it stands.
+pub fn with_text<N: Node, R>(draft: &Draft<N>, part: &Part<N>, f: impl Fn(&str) -> R) -> R {
+    let unchanged = part.change.as_ref().is_none_or(|c| c.content.is_none());
+    let only = if unchanged { draft.format.only_text(part) } else { None };
+    only.and_then(|only| only.text(|text| f(text.str))).unwrap_or_else(|| f(&result_text(draft, part)))
+}
+
+/// Lends the text of a result as it came.
+pub fn with_original_text<N: Node, R>(draft: &Draft<N>, part: &Part<N>, f: impl Fn(&str) -> R) -> R {
+    let only = draft.format.only_text(part);
+    only.and_then(|only| only.text(|text| f(text.str))).unwrap_or_else(|| f(&original_text(draft, part)))
+}
+
 /// Whether a result reports a failure.
 pub fn is_error<N: Node>(draft: &Draft<N>, part: &Part<N>) -> bool {
-    part.is_error
-        || draft.format.pieces(part).into_iter().find_map(|p| p.text).is_some() && is_error_text(&result_text(draft, part))
+    part.is_error || with_text(draft, part, is_error_text)
 }
 
 /// Whether a result's text reports a failure.
@@ -106,19 +129,29 @@ pub fn failed_exit(line: &str) -> Option<i64> {
     if line.len() > LONGEST_EXIT_LINE {
         return None;
     }
-    let line = line.to_ascii_lowercase();
-    EXITS.into_iter().find_map(|exit| {
-        line.match_indices(exit).find_map(|(at, _)| {
-            let rest = &line[at + exit.len()..];
-            let number = rest.trim_start_matches([' ', ':', '=']);
-            if number.len() == rest.len() {
-                return None;
-            }
-            let digits = number.strip_prefix('-').unwrap_or(number);
-            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-            digits[..end].parse::<i64>().ok().filter(|&status| status != 0)
-        })
+    let bytes = line.as_bytes();
+    (0..bytes.len()).find_map(|at| {
+        let (word, before): (&[u8], &[&[u8]]) = match bytes[at] | 0x20 {
+            b'c' => (b"code", &[b"exit ", b"exited with ", b"return "]),
+            b's' => (b"status", &[b"exit "]),
+            _ => return None,
+        };
+        let (head, rest) = (&bytes[..at], &bytes[at..]);
+        let starts = rest.get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word));
+        let ends = |tail: &&[u8]| head.len() >= tail.len() && head[head.len() - tail.len()..].eq_ignore_ascii_case(tail);
+        if starts && before.iter().any(ends) { status(&line[at + word.len()..]) } else { None }
     })
+}
+
+/// The non-zero number after at least one separator.
+fn status(rest: &str) -> Option<i64> {
+    let number = rest.trim_start_matches([' ', ':', '=']);
+    if number.len() == rest.len() {
+        return None;
+    }
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse::<i64>().ok().filter(|&status| status != 0)
 }
 
 /// For each result of the draft, in order: its item, its part, and the part of its call.

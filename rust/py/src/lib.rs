@@ -9,7 +9,7 @@ mod text;
 
 use crate::counter::PyCounter;
 use crate::node::PyNode;
-use lithify_core::draft::Draft;
+use lithify_core::draft::{Draft, Edit};
 use lithify_core::format::Format;
 use lithify_core::item::Category;
 use lithify_core::{build::Message, error::Error, layers::prune, planner, planner::Plan, tools};
@@ -18,22 +18,38 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 /// One edit, as a row: layer, kind, index, part, tokens before, tokens after, reason.
-type EditRow = (&'static str, &'static str, Option<u32>, Option<u32>, u64, u64, String);
+type EditRow<'a> = (&'static str, &'static str, Option<u32>, Option<u32>, u64, u64, &'a str);
 
 /// What a plan led to.
-#[pyclass(frozen, module = "lithify._core", get_all)]
+#[pyclass(frozen, module = "lithify._core")]
 struct Outcome {
     /// The new list.
+    #[pyo3(get)]
     messages: Py<PyList>,
+    #[pyo3(get)]
     before: u64,
+    #[pyo3(get)]
     after: u64,
+    #[pyo3(get)]
     fits: bool,
+    #[pyo3(get)]
     rung: &'static str,
+    #[pyo3(get)]
     warnings: Vec<String>,
+    #[pyo3(get)]
     format: &'static str,
     /// Tokens of what cannot be given up, by name; empty when the history fits.
+    #[pyo3(get)]
     core: Vec<(&'static str, u64)>,
-    edits: Vec<EditRow>,
+    edits: Vec<Edit>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// The edits as rows. They are made when asked for: a large prune has thousands, and few callers look.
+    fn edits(&self) -> Vec<EditRow<'_>> {
+        self.edits.iter().map(|e| (e.layer.name(), e.kind, e.index, e.part, e.before, e.after, &*e.reason)).collect()
+    }
 }
 
 /// Everything that a call takes beside its own arguments.
@@ -76,7 +92,6 @@ impl<'py> Input<'py> {
                 Message::Built(value) => out.append(build::build(py, value)?)?,
             }
         }
-        let edits = plan.edits().iter();
         Ok(Outcome {
             messages: out.unbind(),
             before: plan.before,
@@ -85,8 +100,8 @@ impl<'py> Input<'py> {
             rung: plan.rung,
             format: plan.draft.format.name(),
             core: if plan.fits { Vec::new() } else { prune::irreducible(&plan.draft) },
-            edits: edits.map(|e| (e.layer.name(), e.kind, e.index, e.part, e.before, e.after, e.reason.clone())).collect(),
             warnings: plan.warnings,
+            edits: plan.draft.edits,
         })
     }
 }

@@ -6,18 +6,22 @@
 use super::{Action, CarryOver, File, Problem, clipped, quoted};
 use crate::draft::Draft;
 use crate::format::CLEARED;
-use crate::index::Map;
+use crate::index::{Fixed, Map, Symbol};
 use crate::item::PartKind;
 use crate::node::Node;
 use crate::tools;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::hash::Hasher;
 
 /// The longest line of a tool's that is kept, in characters.
 const LINE: usize = 200;
 /// The longest command or argument in the name of a call, in characters.
 const LABEL: usize = 100;
-/// The newest entries of each kind that are looked at: more never fit.
+/// The newest entries of each kind that are kept: more never fit.
 const MOST: usize = 200;
+/// The newest answered calls that are looked at: what older ones tell would be the first to be left out.
+const NEWEST: usize = 1_000;
 /// Argument keys that hold a shell command.
 const COMMAND_KEYS: [&str; 4] = ["command", "cmd", "script", "code"];
 /// How the lines of a patch name the files it touches.
@@ -28,19 +32,34 @@ const PATCH: [(&str, Action); 3] =
 struct Fact {
     /// The item that holds the result.
     item: usize,
-    /// Tool and argument, for people.
-    label: String,
+    tool: Option<Symbol>,
+    /// The command, the path or the arguments.
+    about: String,
     files: Vec<(String, Action)>,
-    command: Option<String>,
+    is_command: bool,
     /// How it ended: nothing when that is not known any more, else the line that says what went wrong, if anything did.
     end: Option<Option<String>>,
 }
 
-/// What the calls of a draft tell.
+impl Fact {
+    /// Tool and argument, for people.
+    fn label<N: Node>(&self, draft: &Draft<N>) -> String {
+        format!("{} {}", clipped(draft.name(self.tool), LABEL), quoted(&clipped(&self.about, LABEL)))
+    }
+    /// Equal for calls of one tool about the same thing.
+    fn key(&self) -> u64 {
+        let mut hasher = Fixed::default();
+        hasher.write_u32(self.tool.map_or(u32::MAX, |tool| tool.0));
+        hasher.write(self.about.as_bytes());
+        hasher.finish()
+    }
+}
+
+/// What the newest calls of a draft tell.
 pub struct Facts {
     facts: Vec<Fact>,
-    /// The number of the last fact that was a success, by label.
-    successes: Map<String, usize>,
+    /// The number of the last fact that was a success, by key.
+    successes: Map<u64, usize>,
     /// The item of the last list of todos, and those that are open.
     todos: Option<(usize, Vec<String>)>,
 }
@@ -49,35 +68,39 @@ impl Facts {
     /// Reads them.
     pub fn read<N: Node>(draft: &Draft<N>) -> Self {
         let mut all = Self { facts: Vec::new(), successes: Map::default(), todos: None };
-        for (item, result, call) in tools::results(draft) {
+        let results = tools::results(draft);
+        for &(item, result, call) in &results[results.len().saturating_sub(NEWEST)..] {
             let Some(call) = call else { continue };
-            let name = draft.name(draft.parts[call].name);
-            let tool = tools::normalize(name);
-            let arguments = draft.format.arguments(&draft.parts[call]);
-            let parsed = tools::parse(&arguments);
+            let tool = draft.parts[call].name;
+            let parsed = tools::arguments(draft, &draft.parts[call]);
             if let Some(open) = parsed.as_ref().and_then(open_todos) {
                 all.todos = Some((item, open));
                 continue;
             }
             let command = parsed.as_ref().and_then(command);
-            let files = touched(&tool, &arguments, parsed.as_ref());
-            let about = match (&command, files.first()) {
-                (Some(command), _) => command.clone(),
+            let files = touched(draft, call, parsed.as_ref());
+            let is_command = command.is_some();
+            let about = match (command, files.first()) {
+                (Some(command), _) => command,
                 (None, Some((path, _))) => path.clone(),
-                (None, None) => arguments,
+                (None, None) => parsed.map_or_else(String::new, |arguments| arguments.to_string()),
             };
-            let label = format!("{} {}", clipped(name, LABEL), quoted(&clipped(&about, LABEL)));
-            let end = end(draft, result);
-            if end == Some(None) {
-                all.successes.insert(label.clone(), all.facts.len());
+            let fact = Fact { item, tool, about, files, is_command, end: end(draft, result) };
+            if fact.end == Some(None) {
+                all.successes.insert(fact.key(), all.facts.len());
             }
-            all.facts.push(Fact { item, label, files, command, end });
+            all.facts.push(fact);
         }
         all
     }
-    /// Whether a call of this name succeeded, ever.
-    pub(super) fn succeeded(&self, label: &str) -> bool {
-        self.successes.contains_key(label)
+    /// Those of `errors` that no call of that name made good.
+    pub(super) fn unresolved<N: Node>(&self, draft: &Draft<N>, mut errors: Vec<Problem>) -> Vec<Problem> {
+        if !errors.is_empty() {
+            let good = self.facts.iter().filter(|fact| fact.end == Some(None));
+            let good: BTreeSet<String> = good.map(|fact| fact.label(draft)).collect();
+            errors.retain(|error| !good.contains(&error.call));
+        }
+        errors
     }
     /// Whether the history holds a list of todos.
     pub(super) fn has_todos(&self) -> bool {
@@ -89,15 +112,16 @@ impl Facts {
         let mut carry = CarryOver { as_of: messages, instructions: instructions(draft, gone, clip), ..CarryOver::default() };
         let mut files = Files::default();
         for (number, fact) in self.facts.iter().enumerate().filter(|(_, fact)| goes(fact.item)) {
-            files.see(fact);
+            files.see(draft, fact);
             let Some(Some(line)) = &fact.end else { continue };
-            if self.successes.get(&fact.label).is_none_or(|&at| at < number) {
-                carry.errors.retain(|e| e.call != fact.label);
-                carry.errors.push(Problem { call: fact.label.clone(), line: line.clone() });
+            if self.successes.get(&fact.key()).is_none_or(|&at| at < number) {
+                let call = fact.label(draft);
+                carry.errors.retain(|e| e.call != call);
+                carry.errors.push(Problem { call, line: line.clone() });
+                newest(&mut carry.errors);
             }
         }
         carry.files = files.list();
-        newest(&mut carry.errors);
         if let Some((item, open)) = &self.todos
             && goes(*item)
         {
@@ -144,13 +168,13 @@ struct Files {
 }
 
 impl Files {
-    fn see(&mut self, fact: &Fact) {
+    fn see<N: Node>(&mut self, draft: &Draft<N>, fact: &Fact) {
         for (path, action) in &fact.files {
             let old = self.at.get(path).and_then(|&at| self.list[at].take());
             let mut file = old.unwrap_or_else(|| File { path: path.clone(), action: *action, outcome: None });
             file.action = if *action == Action::Deleted { *action } else { file.action.max(*action) };
             if let Some(Some(line)) = &fact.end {
-                file.outcome = Some(format!("{}: {}", fact.label, quoted(line)));
+                file.outcome = Some(format!("{}: {}", fact.label(draft), quoted(line)));
             }
             self.at.insert(path.clone(), self.list.len());
             self.list.push(Some(file));
@@ -160,13 +184,15 @@ impl Files {
                 .and_modify(|known| *known = known.take().filter(|known| known == path))
                 .or_insert_with(|| Some(path.clone()));
         }
-        let (Some(command), Some(end)) = (&fact.command, &fact.end) else { return };
-        let ending = end.as_ref().map_or("ok".to_owned(), |line| quoted(line));
-        let outcome = format!("{}: {ending}", quoted(&clipped(command, LABEL)));
-        for word in command.split(|c: char| !(c.is_alphanumeric() || "._-/\\+@~".contains(c))).filter(|w| !w.is_empty()) {
+        let Some(end) = fact.end.as_ref().filter(|_| fact.is_command) else { return };
+        let outcome = || {
+            let ending = end.as_ref().map_or("ok".to_owned(), |line| quoted(line));
+            format!("{}: {ending}", quoted(&clipped(&fact.about, LABEL)))
+        };
+        for word in fact.about.split(|c: char| !(c.is_alphanumeric() || "._-/\\+@~".contains(c))).filter(|w| !w.is_empty()) {
             let named = self.names.get(word).and_then(Option::as_ref).and_then(|path| self.at.get(path));
             if let Some(file) = self.at.get(word).or(named).and_then(|&at| self.list[at].as_mut()) {
-                file.outcome = Some(outcome.clone());
+                file.outcome = Some(outcome());
             }
         }
     }
@@ -183,13 +209,16 @@ fn end<N: Node>(draft: &Draft<N>, result: usize) -> Option<Option<String>> {
     if part.stub {
         return None;
     }
-    let text = tools::original_text(draft, part);
-    if text == CLEARED {
-        return None;
-    }
-    if !part.is_error && !tools::is_error_text(&text) {
-        return Some(None);
-    }
+    let failed = part.is_error;
+    tools::with_original_text(draft, part, |text| match text {
+        CLEARED => None,
+        text if failed || tools::is_error_text(text) => Some(Some(what_went_wrong(text))),
+        _ => Some(None),
+    })
+}
+
+/// The line of a failure that says most.
+fn what_went_wrong(text: &str) -> String {
     // A traceback says at its end what went wrong, a shell in the line of its exit status or before, most others at once.
     let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     let first = lines.next().unwrap_or("");
@@ -207,11 +236,12 @@ fn end<N: Node>(draft: &Draft<N>, result: usize) -> Option<Option<String>> {
     } else {
         first.to_owned()
     };
-    Some(Some(clipped(&line, LINE)))
+    clipped(&line, LINE)
 }
 
 fn command(arguments: &Value) -> Option<String> {
-    COMMAND_KEYS.into_iter().find_map(|key| match arguments.get(key)? {
+    let map = arguments.as_object()?;
+    COMMAND_KEYS.into_iter().find_map(|key| match map.get(key)? {
         Value::String(text) => Some(text.trim().to_owned()),
         // ["bash", "-lc", "the command"]
         Value::Array(words) => {
@@ -224,9 +254,14 @@ fn command(arguments: &Value) -> Option<String> {
 }
 
 /// The files a call works on, and how.
-fn touched(tool: &str, arguments: &str, parsed: Option<&Value>) -> Vec<(String, Action)> {
-    let patch = parsed.and_then(|a| ["input", "patch"].into_iter().find_map(|key| a.get(key)?.as_str())).unwrap_or(arguments);
-    if tool.contains("patch") || patch.starts_with("*** Begin Patch") {
+fn touched<N: Node>(draft: &Draft<N>, call: usize, parsed: Option<&Value>) -> Vec<(String, Action)> {
+    let tool = tools::normalize(draft.name(draft.parts[call].name));
+    let tool = tool.as_str();
+    let input = parsed.and_then(|a| tools::first_string(a, &["input", "patch"]));
+    // A tool with free-form input takes the patch itself.
+    let whole = if parsed.is_none() { draft.format.arguments(&draft.parts[call]).and_then(|a| a.to_text()) } else { None };
+    let patch = input.or(whole.as_deref()).unwrap_or("");
+    if patch.starts_with("*** Begin Patch") {
         let lines = patch.lines().filter_map(|line| {
             let (start, action) = PATCH.into_iter().find(|(start, _)| line.starts_with(start))?;
             Some((line[start.len()..].trim().to_owned(), action))

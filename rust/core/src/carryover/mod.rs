@@ -11,6 +11,7 @@ pub use facts::Facts;
 
 use crate::build::Build;
 use crate::count::{Counter, Failed};
+use crate::draft::Draft;
 use crate::index::Map;
 use crate::node::{Key, Node};
 
@@ -226,7 +227,7 @@ impl CarryOver {
     }
     /// These facts and newer ones: the newer ones win and stand last.
     #[must_use]
-    pub fn merge(mut self, newer: Self, facts: &Facts) -> Self {
+    pub fn merge<N: Node>(mut self, newer: Self, facts: &Facts, draft: &Draft<N>) -> Self {
         self.as_of = newer.as_of;
         self.instructions.retain(|text| !newer.instructions.contains(text));
         self.instructions.extend(newer.instructions);
@@ -244,7 +245,8 @@ impl CarryOver {
             .collect();
         self.files.retain(|f| old.contains_key(&f.path));
         self.files.extend(again);
-        self.errors.retain(|e| !facts.succeeded(&e.call) && !newer.errors.iter().any(|n| n.call == e.call));
+        self.errors.retain(|e| !newer.errors.iter().any(|n| n.call == e.call));
+        self.errors = facts.unresolved(draft, self.errors);
         self.errors.extend(newer.errors);
         if facts.has_todos() {
             self.todos = newer.todos;
@@ -266,7 +268,9 @@ fn take(prices: &[u64], keep: &mut [bool], mut room: u64) -> u64 {
 
 /// Text of tools and models as data: one line, escaped.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut out = String::with_capacity(text.len() + 2);
+    crate::json::quote(text, &mut out);
+    out
 }
 
 /// A path as it is, unless it holds what could be read as anything else.

@@ -317,10 +317,6 @@ fn read_result<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N, f: &Bloc
     Ok(())
 }
 
-pub(super) fn arguments<N: Node>(part: &Part<N>) -> String {
-    super::argument_text(part.node.as_ref().and_then(|block| block.get(Key::Input)))
-}
-
 pub(super) fn text<N: Node>(part: &Part<N>) -> Option<String> {
     let node = part.node.as_ref()?;
     let key = if part.kind == PartKind::Thinking { Key::Thinking } else { Key::Text };

@@ -3,7 +3,6 @@
 use super::Piece;
 use crate::build::Build;
 use crate::item::{BlockCut, Content, NewNotice};
-use crate::json::Writer;
 use crate::node::{Key, Kind, Node};
 
 /// Our mark, of a kind without fields.
@@ -64,14 +63,14 @@ fn same_blocks<N: Node>(content: &N) -> Vec<Build<N>> {
 pub(super) fn result_content<N: Node>(content: Option<&N>, new: &Content) -> Build<N> {
     let list = content.filter(|c| c.kind() == Kind::List);
     match (new, list) {
-        (Content::Whole(text), None) => Build::Text(text.clone()),
+        (Content::Whole(text), None) => Build::Text(text.to_string()),
         (Content::Whole(text), Some(list)) => {
             let mut cache = None;
             list.elements(|_, block| cache = block.get(Key::CacheControl).or(cache.take()));
-            let Some(cache) = cache else { return Build::Text(text.clone()) };
+            let Some(cache) = cache else { return Build::Text(text.to_string()) };
             Build::List(vec![Build::Map(vec![
                 ("type", Build::Text("text".to_owned())),
-                ("text", Build::Text(text.clone())),
+                ("text", Build::Text(text.to_string())),
                 ("cache_control", Build::Same(cache)),
             ])])
         }
@@ -118,16 +117,6 @@ pub(super) fn sendable_block<N: Node>(block: N) -> Build<N> {
         Some(text) => Build::Patch { base: block, set: vec![(Key::Text, Build::Sendable(text))], unset: Vec::new() },
         None => Build::Same(block),
     }
-}
-
-/// Arguments as text: a string as it stands, anything else as compact JSON.
-pub(super) fn argument_text<N: Node>(arguments: Option<N>) -> String {
-    let Some(arguments) = arguments else { return String::new() };
-    arguments.to_text().unwrap_or_else(|| {
-        let mut writer = Writer::plain();
-        arguments.write_json(&mut writer);
-        writer.out
-    })
 }
 
 /// The pieces of a result's content; `price` gives the tokens of a block that is no text.

@@ -8,14 +8,14 @@ mod reading;
 
 pub use detect::detect;
 
-use building::{argument_text, content_pieces, mark, marked, notice, result_content, sendable_content, with_notice};
+use building::{content_pieces, mark, marked, notice, result_content, sendable_content, with_notice};
 
 use crate::build::Build;
 use crate::count::Counter;
 use crate::draft::Draft;
 use crate::error::Result;
 use crate::item::{Item, Part};
-use crate::node::Node;
+use crate::node::{Key, Kind, Node};
 
 /// A provider's shape of a message list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +82,19 @@ impl Format {
             Self::Anthropic => anthropic::pieces(part, self.image()),
         }
     }
-    /// The arguments of a call as text: the string as it stands, or compact JSON.
-    pub fn arguments<N: Node>(self, part: &Part<N>) -> String {
+    /// The content of a result as it came, when it is one string.
+    pub fn only_text<N: Node>(self, part: &Part<N>) -> Option<N> {
+        let content = match self {
+            Self::OpenAiChat => part.node.clone(),
+            Self::Anthropic => part.node.as_ref()?.get(Key::Content),
+        };
+        content.filter(|content| content.kind() == Kind::Text)
+    }
+    /// The arguments of a call: a string of JSON, or a mapping.
+    pub fn arguments<N: Node>(self, part: &Part<N>) -> Option<N> {
         match self {
             Self::OpenAiChat => openai_chat::arguments(part),
-            Self::Anthropic => anthropic::arguments(part),
+            Self::Anthropic => part.node.as_ref()?.get(Key::Input),
         }
     }
     /// The text of a text or thinking part.

@@ -363,10 +363,9 @@ fn inner<N: Node>(call: &N) -> N {
     nested.filter(|n| n.kind() == Kind::Map).unwrap_or_else(|| call.clone())
 }
 
-pub(super) fn arguments<N: Node>(part: &Part<N>) -> String {
-    let Some(call) = &part.node else { return String::new() };
-    let inner = inner(call);
-    super::argument_text(inner.get(Key::Arguments).or_else(|| inner.get(Key::Input)))
+pub(super) fn arguments<N: Node>(part: &Part<N>) -> Option<N> {
+    let inner = inner(part.node.as_ref()?);
+    inner.get(Key::Arguments).or_else(|| inner.get(Key::Input))
 }
 
 pub(super) fn text<N: Node>(part: &Part<N>) -> Option<String> {

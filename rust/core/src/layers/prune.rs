@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::item::{Item, Made, NewNotice, Notice, Part, PartKind, Place, Role};
 use crate::node::Node;
 use crate::policy::{Policy, Prune};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 
@@ -206,7 +207,7 @@ impl<N: Node> Pruner<'_, N> {
         let clip = usize::try_from(bound).unwrap_or(usize::MAX).clamp(80, LONGEST_INSTRUCTION);
         let mut carry = facts.carry_over(self.draft, &gone, self.messages(), clip);
         if let Some(old) = self.slot.carry.as_ref().map(CarryOver::read) {
-            carry = old.merge(carry, facts);
+            carry = old.merge(carry, facts, self.draft);
         }
         carry.within(bound, counter).map_err(|_| Error::Counter { index: None })
     }
@@ -265,7 +266,7 @@ fn apply<N: Node>(
     before: u64,
 ) {
     let notice_tokens = chosen.text_tokens + if merge { 0 } else { count::MESSAGE };
-    let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed);
+    let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed).into();
     for (range, keep) in &ranges {
         for at in range.clone().filter(|_| !keep) {
             let edit = Edit {
@@ -275,7 +276,7 @@ fn apply<N: Node>(
                 part: None,
                 before: draft.ledger.items()[at],
                 after: 0,
-                reason: "middle of the history".to_owned(),
+                reason: Cow::Borrowed("middle of the history"),
             };
             draft.edits.push(edit);
         }

@@ -8,13 +8,15 @@ use crate::count::{self, Counter};
 use crate::draft::{Draft, Layer};
 use crate::error::{Error, Result};
 use crate::format::{CLEARED, TRUNCATED};
-use crate::index::{Fixed, Map};
+use crate::index::{Fixed, Map, Symbol};
 use crate::item::{BlockCut, Content, Role};
 use crate::node::Node;
 use crate::policy::{Clear, Policy};
 use crate::tools;
 use crate::truncate::truncate;
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::hash::Hasher;
 
 /// Truncates every single result that is over its share.
@@ -73,7 +75,7 @@ pub fn cap<N: Node>(
                 return Ok(false);
             };
             let tokens = count::RESULT + counted(&cut, counter)?;
-            (Content::Whole(cut), tokens)
+            (Content::Whole(cut.into()), tokens)
         }
         Texts::Blocks(blocks) => match cap_blocks(blocks, before, most, counter)? {
             Some(cut) => cut,
@@ -84,7 +86,7 @@ pub fn cap<N: Node>(
     if tokens >= before {
         return Ok(false);
     }
-    let reason = format!("a single result of {before} tokens, over {most}");
+    let reason = format!("a single result of {before} tokens, over {most}").into();
     draft.set_content(item, part, content, tokens, (layer, "truncate", reason));
     Ok(true)
 }
@@ -110,7 +112,7 @@ fn texts<N: Node>(draft: &Draft<N>, part: usize) -> Texts {
     let part = &draft.parts[part];
     let cuts = match part.change.as_ref().and_then(|c| c.content.as_ref()) {
         Some(Content::Whole(text)) if text == CLEARED => return Texts::None,
-        Some(Content::Whole(text)) => return Texts::Whole(text.clone()),
+        Some(Content::Whole(text)) => return Texts::Whole(text.to_string()),
         Some(Content::Blocks(cuts)) => cuts.as_slice(),
         None => &[],
     };
@@ -246,11 +248,11 @@ pub fn total<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
 }
 
 fn clear_one<N: Node>(draft: &mut Draft<N>, candidate: &Candidate, price: u64) {
-    let reason = candidate.rank.reason().to_owned();
+    let reason = Cow::Borrowed(candidate.rank.reason());
     draft.set_content(
         candidate.item,
         candidate.part,
-        Content::Whole(CLEARED.to_owned()),
+        Content::Whole(Cow::Borrowed(CLEARED)),
         price,
         (Layer::ToolResults, "clear", reason),
     );
@@ -262,15 +264,15 @@ fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64) -> Vec<Candi
     let last_turn = turns.last().copied().unwrap_or(0);
     let results = tools::results(draft);
     let newest = results.len().saturating_sub(clear.keep);
-    let mut names = Names { clear, known: Map::default() };
-    let repeats = if clear.literal { BTreeSet::new() } else { repeats(draft, &results, &mut names) };
+    let mut names = Names::new(clear, draft);
+    let repeats = if clear.literal { vec![false; results.len()] } else { repeats(draft, &results, &mut names) };
     let mut candidates = Vec::new();
-    for &(item, part, call) in &results[..newest] {
+    for (number, &(item, part, call)) in results[..newest].iter().enumerate() {
         let result = &draft.parts[part];
         if draft.items[item].pinned || result.tokens <= price {
             continue;
         }
-        let list = names.list(draft.name(call.and_then(|c| draft.parts[c].name)));
+        let list = names.look(draft, call.and_then(|c| draft.parts[c].name)).0;
         if list == List::Kept || (clear.literal && list == List::Other) {
             continue;
         }
@@ -282,7 +284,7 @@ fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64) -> Vec<Candi
         }
         let rank = match () {
             () if clear.literal => Rank::Rest,
-            () if repeats.contains(&part) => Rank::Repeat,
+            () if repeats[number] => Rank::Repeat,
             () if error => Rank::Error,
             () if result.tokens >= clear.verbose && older_than(clear.verbose_turns) => Rank::Verbose,
             () => Rank::Rest,
@@ -315,35 +317,31 @@ enum List {
     Other,
 }
 
-/// Which list each tool name is on; every name is normalised once.
+/// Which list each tool name is on, and whether it reads files; every name is normalised once.
 struct Names<'a> {
     clear: &'a Clear,
-    known: Map<String, (List, bool)>,
+    /// By symbol; the last is for calls without a name.
+    known: Vec<Option<(List, bool)>>,
 }
 
-impl Names<'_> {
-    fn look(&mut self, name: &str) -> (List, bool) {
-        if let Some(&known) = self.known.get(name) {
-            return known;
-        }
-        let normal = tools::normalize(name);
-        let on = |list: &[String]| list.contains(&normal);
-        let list = if on(&self.clear.protected) || on(&self.clear.exclude_tools) {
-            List::Kept
-        } else if on(&self.clear.listed) {
-            List::Listed
-        } else {
-            List::Other
-        };
-        let known = (list, on(&self.clear.readers));
-        self.known.insert(name.to_owned(), known);
-        known
+impl<'a> Names<'a> {
+    fn new<N: Node>(clear: &'a Clear, draft: &Draft<N>) -> Self {
+        Self { clear, known: vec![None; draft.symbols.len() + 1] }
     }
-    fn list(&mut self, name: &str) -> List {
-        self.look(name).0
-    }
-    fn reads(&mut self, name: &str) -> bool {
-        self.look(name).1
+    fn look<N: Node>(&mut self, draft: &Draft<N>, name: Option<Symbol>) -> (List, bool) {
+        let at = name.map_or(self.known.len() - 1, |name| name.0 as usize);
+        *self.known[at].get_or_insert_with(|| {
+            let normal = tools::normalize(draft.name(name));
+            let on = |list: &[String]| list.contains(&normal);
+            let list = if on(&self.clear.protected) || on(&self.clear.exclude_tools) {
+                List::Kept
+            } else if on(&self.clear.listed) {
+                List::Listed
+            } else {
+                List::Other
+            };
+            (list, on(&self.clear.readers))
+        })
     }
 }
 
@@ -354,31 +352,73 @@ struct Reads {
     arguments: BTreeSet<String>,
 }
 
-/// Parts of the results that a later one repeats: the same text, or a later read of the same file.
-fn repeats<N: Node>(draft: &Draft<N>, results: &[(usize, usize, Option<usize>)], names: &mut Names<'_>) -> BTreeSet<usize> {
-    let mut texts: Map<u64, Vec<usize>> = Map::default();
-    let mut reads: BTreeMap<String, Reads> = BTreeMap::new();
-    let mut repeats = BTreeSet::new();
-    for &(_, part, call) in results.iter().rev() {
-        let text = tools::result_text(draft, &draft.parts[part]);
-        if !text.is_empty() {
+/// The results with one text seen so far. Texts are told apart by their length and a sample; whole ones are hashed only when these meet.
+struct Alike {
+    first: usize,
+    by_hash: Option<Map<u64, Vec<usize>>>,
+}
+
+/// Length, and 32 bytes of the start, the middle and the end.
+fn sample(text: &str) -> u64 {
+    const SIZE: usize = 32;
+    let bytes = text.as_bytes();
+    let mut hasher = Fixed::default();
+    hasher.write_usize(bytes.len());
+    if bytes.len() <= 3 * SIZE {
+        hasher.write(bytes);
+    } else {
+        let middle = bytes.len() / 2;
+        hasher.write(&bytes[..SIZE]);
+        hasher.write(&bytes[middle..middle + SIZE]);
+        hasher.write(&bytes[bytes.len() - SIZE..]);
+    }
+    hasher.finish()
+}
+
+/// Whether a result seen before has the text of this one; remembers it.
+fn is_repeat<N: Node>(draft: &Draft<N>, seen: &mut Map<u64, Alike>, part: usize) -> bool {
+    let text_of = |part: usize| &draft.parts[part];
+    let Some(key) = tools::with_text(draft, text_of(part), |text| (!text.is_empty()).then(|| sample(text))) else { return false };
+    let alike = match seen.entry(key) {
+        Entry::Vacant(free) => {
+            free.insert(Alike { first: part, by_hash: None });
+            return false;
+        }
+        Entry::Occupied(alike) => alike.into_mut(),
+    };
+    let whole = |part: usize| {
+        tools::with_text(draft, text_of(part), |text| {
             let mut hasher = Fixed::default();
             hasher.write(text.as_bytes());
-            let same = texts.entry(hasher.finish()).or_default();
-            if same.iter().take(4).any(|&other| tools::result_text(draft, &draft.parts[other]) == text) {
-                repeats.insert(part);
-            } else {
-                same.push(part);
-            }
-        }
-        let Some(call) = call.filter(|&c| names.reads(draft.name(draft.parts[c].name))) else { continue };
-        let Some(arguments) = tools::parse(&draft.format.arguments(&draft.parts[call])) else { continue };
+            hasher.finish()
+        })
+    };
+    let first = alike.first;
+    let by_hash = alike.by_hash.get_or_insert_with(|| Map::from_iter([(whole(first), vec![first])]));
+    let same = by_hash.entry(whole(part)).or_default();
+    let equal = |other: usize| {
+        tools::with_text(draft, text_of(part), |text| tools::with_text(draft, text_of(other), |other| text == other))
+    };
+    let repeat = same.iter().any(|&other| equal(other));
+    if !repeat {
+        same.push(part);
+    }
+    repeat
+}
+
+/// Parts of the results that a later one repeats: the same text, or a later read of the same file.
+fn repeats<N: Node>(draft: &Draft<N>, results: &[(usize, usize, Option<usize>)], names: &mut Names<'_>) -> Vec<bool> {
+    let mut texts: Map<u64, Alike> = Map::default();
+    let mut reads: Map<String, Reads> = Map::default();
+    let mut repeats = vec![false; results.len()];
+    for (number, &(_, part, call)) in results.iter().enumerate().rev() {
+        repeats[number] = is_repeat(draft, &mut texts, part);
+        let Some(call) = call.filter(|&c| names.look(draft, draft.parts[c].name).1) else { continue };
+        let Some(arguments) = tools::arguments(draft, &draft.parts[call]) else { continue };
         let Some((path, only)) = tools::path(&arguments) else { continue };
         let later = reads.entry(path.to_owned()).or_default();
         let canonical = tools::canonical(&arguments);
-        if later.whole || later.arguments.contains(&canonical) {
-            repeats.insert(part);
-        }
+        repeats[number] |= later.whole || later.arguments.contains(&canonical);
         later.whole |= only;
         later.arguments.insert(canonical);
     }

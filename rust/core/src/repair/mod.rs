@@ -14,6 +14,7 @@ use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
 use crate::format::{Format, STUB};
 use crate::node::Node;
+use std::borrow::Cow;
 
 /// Repairs a draft.
 ///
@@ -51,7 +52,7 @@ fn log<N: Node>(
     let index = item.and_then(|at| draft.items[at].source);
     let part = part.and_then(|p| u32::try_from(p).ok());
     let (before, after) = tokens;
-    draft.edits.push(Edit { layer: Layer::Repair, kind, index, part, before, after, reason: reason.to_owned() });
+    draft.edits.push(Edit { layer: Layer::Repair, kind, index, part, before, after, reason: Cow::Owned(reason.to_owned()) });
 }
 
 /// The error for a pinned message that a step would change.
