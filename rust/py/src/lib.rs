@@ -165,7 +165,7 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (messages, *, format=None))]
     fn validate(messages: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Vec<Fault>> {
-        let counter = PyString::new(messages.py(), "default").into_any();
+        let counter = PyString::new(messages.py(), "nothing").into_any();
         let input = Input::read(messages, format, None, None, &counter)?;
         Ok(lithify_core::validate::validate(&input.draft).into_iter().map(|v| (v.code, v.index, v.part, v.message)).collect())
     }
