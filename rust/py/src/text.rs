@@ -61,28 +61,39 @@ fn in_place<R>(string: &Bound<'_, PyString>, f: impl FnOnce(&str, bool) -> R) ->
     }
 }
 
-/// Transcodes code points into the scratch buffer and lends it. The buffer is taken out while it is lent, so that a nested call simply
-/// works with one of its own.
+/// Transcodes code points into the scratch buffer and lends it. `most` is what they can take at most, in bytes. The buffer is taken
+/// out while it is lent, so that a nested call simply works with one of its own.
 #[cfg(not(feature = "abi3"))]
 fn lend<R>(points: impl Iterator<Item = u32>, most: usize, f: impl FnOnce(&str, bool) -> R) -> R {
     let mut buffer = SCRATCH.take();
     buffer.clear();
     buffer.reserve(most);
-    let mut lossy = false;
+    let free = buffer.spare_capacity_mut();
+    let (mut lossy, mut end) = (false, 0);
     for point in points {
-        if point < 0x80 {
-            buffer.push(point.to_le_bytes()[0]);
-        } else {
-            let character = char::from_u32(point).unwrap_or_else(|| {
+        let [low, ..] = point.to_le_bytes();
+        let tail = |shift: u32| 0x80 | ((point >> shift) & 0x3f).to_le_bytes()[0];
+        let head = |mark: u8, shift: u32| mark | (point >> shift).to_le_bytes()[0];
+        let (bytes, length) = match point {
+            0..=0x7f => ([low, 0, 0, 0], 1),
+            0x80..=0x7ff => ([head(0xc0, 6), tail(0), 0, 0], 2),
+            0xd800..=0xdfff => {
                 lossy = true;
-                char::REPLACEMENT_CHARACTER
-            });
-            let mut bytes = [0u8; 4];
-            buffer.extend_from_slice(character.encode_utf8(&mut bytes).as_bytes());
+                ([0xef, 0xbf, 0xbd, 0], 3) // U+FFFD
+            }
+            0x800..=0xffff => ([head(0xe0, 12), tail(6), tail(0), 0], 3),
+            _ => ([head(0xf0, 18), tail(12), tail(6), tail(0)], 4),
+        };
+        for (slot, byte) in free[end..].iter_mut().zip(bytes).take(length) {
+            slot.write(byte);
         }
+        end += length;
     }
-    // SAFETY: the buffer holds ASCII bytes and whole encoded characters, nothing else.
-    let result = f(unsafe { std::str::from_utf8_unchecked(&buffer) }, lossy);
+    // SAFETY: the first `end` bytes were written above, one after the other: ASCII bytes and whole encoded characters, nothing else.
+    let result = unsafe {
+        buffer.set_len(end);
+        f(std::str::from_utf8_unchecked(&buffer), lossy)
+    };
     if buffer.capacity() <= KEEP {
         SCRATCH.set(buffer);
     }
