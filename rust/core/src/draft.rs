@@ -87,6 +87,12 @@ impl<N: Clone> Draft<N> {
             came: 0,
         }
     }
+    /// Makes room for that many messages.
+    pub fn reserve(&mut self, messages: usize) {
+        self.items.reserve(messages);
+        self.parts.reserve(messages + messages / 2);
+        self.ledger.reserve(messages);
+    }
     /// Tokens of the request as it stands.
     #[must_use]
     pub fn total(&self) -> u64 {

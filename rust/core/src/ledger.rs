@@ -47,6 +47,11 @@ impl Ledger {
     pub fn request_only(&self) -> Self {
         Self { categories: self.request, request: self.request, total: self.request(), ..Self::default() }
     }
+    /// Makes room for that many messages.
+    pub fn reserve(&mut self, messages: usize) {
+        self.items.reserve(messages);
+        self.tree.reserve(messages);
+    }
     /// Adds a message.
     pub fn append(&mut self, entry: impl Iterator<Item = (Category, u64)>) {
         let mut tokens = 0;

@@ -49,6 +49,10 @@ pub trait Node: Clone {
     fn each(&self, f: impl FnMut(Key, &Self));
     /// Visits the elements of a list in order; nothing for other kinds.
     fn elements(&self, f: impl FnMut(u32, &Self));
+    /// How many elements a list has, as far as that is known at once.
+    fn len_hint(&self) -> usize {
+        0
+    }
     /// Appends this value as compact JSON, non-ASCII as itself. Strings pass through [`crate::json::string`].
     fn write_json(&self, out: &mut crate::json::Writer);
     /// The name of the type, for error messages.
@@ -82,6 +86,8 @@ macro_rules! keys {
         pub enum Key { $($variant,)* /** Any other key. */ Other }
 
         impl Key {
+            /// Every key but `Other`, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
             /// The key that is spelled so.
             #[must_use]
             #[allow(non_upper_case_globals)]

@@ -73,6 +73,7 @@ pub fn read<N: Node>(
         None => detect(messages)?,
     };
     let mut draft = Draft::new(format);
+    draft.reserve(messages.len_hint());
     draft.ledger.add_request(Category::Overhead, count::REQUEST);
     let mut outcome = Ok(());
     messages.elements(|index, message| {

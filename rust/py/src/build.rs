@@ -34,7 +34,7 @@ pub fn build<'py>(py: Python<'py>, value: Build<PyNode<'py>>) -> PyResult<Bound<
             }
             for key in unset {
                 let key = interned(py, key);
-                if dict.contains(&key)? {
+                if dict.contains(key)? {
                     dict.del_item(key)?;
                 }
             }

@@ -5,6 +5,7 @@ use lithify_core::json::{MAX_DEPTH, Writer, quote};
 use lithify_core::node::{Key, Kind, Node, Text};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
 /// A borrowed Python value.
@@ -38,8 +39,51 @@ impl<'py> PyNode<'py> {
     }
 }
 
-fn key_of(key: &Bound<'_, PyAny>) -> Key {
-    key.cast::<PyString>().map_or(Key::Other, |key| text::with(key, |text, _| Key::parse(text.as_bytes())))
+/// Our keys as interned strings. Most dicts hold these very objects as keys, so one look at the address tells which key it is;
+/// a key that is equal but another object is told by its text.
+struct Keys {
+    strings: Vec<Py<PyString>>,
+    /// By address, open addressing; half of it stays empty.
+    by_address: Vec<(usize, Key)>,
+}
+
+static KEYS: PyOnceLock<Keys> = PyOnceLock::new();
+
+impl Keys {
+    fn get(py: Python<'_>) -> &'static Self {
+        KEYS.get_or_init(py, || {
+            let strings: Vec<Py<PyString>> = Key::ALL.iter().map(|key| PyString::intern(py, key.as_str()).unbind()).collect();
+            let mut by_address = vec![(0, Key::Other); (2 * strings.len()).next_power_of_two()];
+            for (key, string) in Key::ALL.iter().zip(&strings) {
+                let address = string.as_ptr() as usize;
+                let mut slot = Self::slot(address, by_address.len());
+                while by_address[slot].0 != 0 {
+                    slot = (slot + 1) % by_address.len();
+                }
+                by_address[slot] = (address, *key);
+            }
+            Self { strings, by_address }
+        })
+    }
+    /// Objects are 16 bytes apart or more.
+    const fn slot(address: usize, size: usize) -> usize {
+        (address >> 4) & (size - 1)
+    }
+    fn find(&self, address: usize) -> Option<Key> {
+        let mut slot = Self::slot(address, self.by_address.len());
+        loop {
+            match self.by_address[slot] {
+                (found, key) if found == address => return Some(key),
+                (0, _) => return None,
+                _ => slot = (slot + 1) % self.by_address.len(),
+            }
+        }
+    }
+    fn of(&self, key: &Bound<'_, PyAny>) -> Key {
+        self.find(key.as_ptr() as usize).unwrap_or_else(|| {
+            key.cast::<PyString>().map_or(Key::Other, |key| text::with(key, |text, _| Key::parse(text.as_bytes())))
+        })
+    }
 }
 
 impl Node for PyNode<'_> {
@@ -74,15 +118,19 @@ impl Node for PyNode<'_> {
         Some(text::with(string, |str, lossy| f(Text { str, lossy })))
     }
     fn each(&self, mut f: impl FnMut(Key, &Self)) {
+        let keys = Keys::get(self.0.py());
         if let Ok(dict) = self.0.cast::<PyDict>() {
             for (key, value) in dict {
-                f(key_of(&key), &Self(value));
+                f(keys.of(&key), &Self(value));
             }
         } else if !self.0.is_instance_of::<PyString>() {
             for (key, value) in self.fields().unwrap_or_default() {
-                f(key_of(&key), &Self(value));
+                f(keys.of(&key), &Self(value));
             }
         }
+    }
+    fn len_hint(&self) -> usize {
+        self.0.cast::<PyList>().map_or(0, |list| list.len())
     }
     fn elements(&self, mut f: impl FnMut(u32, &Self)) {
         if let Ok(list) = self.0.cast::<PyList>() {
@@ -122,8 +170,8 @@ impl Node for PyNode<'_> {
 }
 
 /// The interned Python string of a key.
-pub fn interned(py: Python<'_>, key: Key) -> Bound<'_, PyString> {
-    PyString::intern(py, key.as_str())
+pub fn interned(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
+    Keys::get(py).strings[key as usize].bind(py)
 }
 
 fn write(node: &PyNode<'_>, out: &mut Writer) {
