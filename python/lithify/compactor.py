@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from lithify import _core
 from lithify.errors import DoesNotFit, InvalidInput, describe
 from lithify.policy import Policy
-from lithify.result import Edit, Inspection, Plan, Result, ToolResult, Violation
+from lithify.result import Inspection, Plan, Result, ToolResult, Violation
 
 if TYPE_CHECKING:
     from lithify.models import Model
