@@ -5,6 +5,8 @@ __all__ = [
     "Outcome",
     "Policy",
     "compact",
+    "count_text",
+    "count_texts",
     "count_tokens",
     "inspect",
     "repair",
@@ -68,3 +70,5 @@ def inspect(
     tools: Any | None = None,
 ) -> dict[str, Any]: ...
 def truncate(text: str, max_tokens: int, *, marker: str, counter: _Counter) -> str | None: ...
+def count_text(text: str, encoding: str) -> int: ...
+def count_texts(texts: list[str], encoding: str) -> list[int]: ...

@@ -12,8 +12,8 @@ fn main() {
         let source = format!("data/{name}.bin.z");
         println!("cargo::rerun-if-changed={source}");
         let packed = fs::read(&source).unwrap_or_else(|error| panic!("{source}: {error}"));
-        let plain = miniz_oxide::inflate::decompress_to_vec_zlib(&packed)
-            .unwrap_or_else(|error| panic!("{source} is damaged: {error}"));
+        let plain =
+            miniz_oxide::inflate::decompress_to_vec_zlib(&packed).unwrap_or_else(|error| panic!("{source} is damaged: {error}"));
         fs::write(Path::new(&out).join(format!("{name}.bin")), plain).expect("OUT_DIR is writable");
     }
 }

@@ -46,7 +46,10 @@ impl Cache {
     #[inline(always)]
     pub(crate) fn get(&self, key: Key, hash: u64) -> Option<u32> {
         let bucket = &self.short[(hash >> (64 - SHORT_BITS)) as usize];
-        bucket.iter().find(|entry| entry.low == key.low && entry.high & KEY_BITS == key.high).map(|entry| (entry.high >> COUNT_SHIFT) as u32)
+        bucket
+            .iter()
+            .find(|entry| entry.low == key.low && entry.high & KEY_BITS == key.high)
+            .map(|entry| (entry.high >> COUNT_SHIFT) as u32)
     }
 
     /// Remembers the count, 1 to 15, of a short piece.

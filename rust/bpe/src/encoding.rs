@@ -54,3 +54,19 @@ impl Encoding {
         }
     }
 }
+
+/// The tokenizer of `o200k_base`.
+///
+/// ```
+/// assert_eq!(lithify_bpe::o200k().count("hello world"), 2);
+/// ```
+#[must_use]
+pub fn o200k() -> &'static Tokenizer {
+    Encoding::O200kBase.load()
+}
+
+/// The tokenizer of `cl100k_base`.
+#[must_use]
+pub fn cl100k() -> &'static Tokenizer {
+    Encoding::Cl100kBase.load()
+}

@@ -58,8 +58,8 @@ mod x86 {
     use super::{Kernel, Masks};
     use std::arch::x86_64::{
         __m256i, __m512i, _mm256_add_epi8, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
-        _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm512_add_epi8, _mm512_cmpeq_epi8_mask,
-        _mm512_cmple_epu8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
+        _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm512_add_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmple_epu8_mask,
+        _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
     };
 
     /// 32 bytes at a time. Only `with_avx2` may run it.
@@ -137,9 +137,7 @@ mod x86 {
             let offset = _mm256_add_epi8(half, set(first.wrapping_neg()));
             _mm256_cmpeq_epi8(offset, _mm256_min_epu8(offset, set(span)))
         };
-        let newline = join(&|half| {
-            _mm256_or_si256(_mm256_cmpeq_epi8(half, set(b'\n')), _mm256_cmpeq_epi8(half, set(b'\r')))
-        });
+        let newline = join(&|half| _mm256_or_si256(_mm256_cmpeq_epi8(half, set(b'\n')), _mm256_cmpeq_epi8(half, set(b'\r'))));
         Masks {
             letter: join(&|half| range(_mm256_or_si256(half, set(0x20)), b'a', 25)),
             upper: join(&|half| range(half, b'A', 25)),
@@ -189,7 +187,11 @@ mod tests {
         for round in 0..20_000u64 {
             let block: [u8; 64] = std::array::from_fn(|index| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                if round < 256 { (round as u8).wrapping_add(index as u8) } else { (state >> 33) as u8 & if round % 2 == 0 { 0x7F } else { 0xFF } }
+                if round < 256 {
+                    (round as u8).wrapping_add(index as u8)
+                } else {
+                    (state >> 33) as u8 & if round % 2 == 0 { 0x7F } else { 0xFF }
+                }
             });
             let expected = Scalar::classify(&block);
             for found in [with_avx2(|| Avx2::classify(&block)), with_avx512(|| Avx512::classify(&block))] {

@@ -23,7 +23,7 @@ mod tokenizer;
 mod vocab;
 mod window;
 
-pub use encoding::Encoding;
+pub use encoding::{Encoding, cl100k, o200k};
 pub use tokenizer::Tokenizer;
 
 /// Counts the tokens of a text.

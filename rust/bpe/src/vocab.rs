@@ -245,11 +245,6 @@ impl Vocab {
         }
         self.rank_at(bytes, 0, bytes.len())
     }
-
-    /// Number of tokens.
-    pub(crate) fn len(&self) -> usize {
-        self.token_lengths.len()
-    }
 }
 
 #[inline(always)]

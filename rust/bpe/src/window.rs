@@ -10,7 +10,7 @@
 //! Example, `cl100k_base`: in `"It's  12345\n"` the starts are at `I`, `'`, the first space, the second, `1`, `4`, `\n`.
 
 use crate::kernels::Masks;
-use crate::pieces::{Pattern, contraction};
+use crate::pieces::contraction;
 
 /// Piece starts of a window. Bit 0 is always set.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +28,12 @@ fn below(count: usize) -> u64 {
 }
 
 /// Starts in `window`, of which `length` bytes are text, the last of the text if `last`. `O200K` selects the pattern.
+/// The first byte must be ASCII text.
 #[inline(always)]
 pub(crate) fn starts<const O200K: bool>(masks: Masks, window: &[u8], length: usize, last: bool) -> Starts {
     let valid = below((masks.high.trailing_zeros() as usize).min(length));
     let ascii = valid.count_ones() as usize;
+    debug_assert!(ascii > 0, "the caller handles other characters");
     let last = last && ascii == length;
     let letter = masks.letter & valid;
     let digit = masks.digit & valid;
@@ -70,10 +72,8 @@ pub(crate) fn starts<const O200K: bool>(masks: Masks, window: &[u8], length: usi
         return Starts { mask: mask & valid, end: ascii };
     }
     // A run of white space that reaches the end of the window is known only at its first character.
-    if ascii > 0 {
-        let run = (white << (64 - ascii)).leading_ones() as usize;
-        limit = limit.min(if run > 0 { ascii - run + 1 } else { ascii });
-    }
+    let run = (white << (64 - ascii)).leading_ones() as usize;
+    limit = limit.min(if run > 0 { ascii - run + 1 } else { ascii });
     mask &= below(limit);
     let end = 63 - mask.leading_zeros() as usize;
     Starts { mask: mask & below(end), end }
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::classes::Classes;
     use crate::kernels::{Kernel, Scalar};
-    use crate::pieces;
+    use crate::pieces::{self, Pattern};
 
     fn check<const O200K: bool>(text: &[u8]) {
         let pattern = if O200K { Pattern::O200k } else { Pattern::Cl100k };
@@ -207,7 +207,12 @@ mod tests {
     #[test]
     fn windows_agree_with_the_plain_pieces() {
         let alphabets: [&[u8]; 6] = [
-            b"aB'sl \n", b"ab /\n\r!", b"a1 2345678", b"a \t\n\r!x", b"abcDEF'tTrReEvVlL", b"The quick_(brown) fox's\n\t 10,000/%",
+            b"aB'sl \n",
+            b"ab /\n\r!",
+            b"a1 2345678",
+            b"a \t\n\r!x",
+            b"abcDEF'tTrReEvVlL",
+            b"The quick_(brown) fox's\n\t 10,000/%",
         ];
         let mut state = 7u64;
         let mut random = |n: usize| {
@@ -222,8 +227,10 @@ mod tests {
                 let at = random(text.len());
                 text.splice(at..at, extra.bytes());
             }
-            check::<false>(&text);
-            check::<true>(&text);
+            if text[0] < 0x80 {
+                check::<false>(&text);
+                check::<true>(&text);
+            }
         }
     }
 }

@@ -92,8 +92,7 @@ mod tests {
         .map(|(class, text)| (class, regex::Regex::new(text).expect("valid expression")));
         for character in '\0'..=char::MAX {
             let text = character.to_string();
-            let expected =
-                expressions.iter().find(|(_, one)| one.is_match(&text)).map_or(Class::Other, |(class, _)| *class);
+            let expected = expressions.iter().find(|(_, one)| one.is_match(&text)).map_or(Class::Other, |(class, _)| *class);
             assert_eq!(Classes::get().at(text.as_bytes(), 0), (expected, text.len()), "U+{:04X}", character as u32);
         }
     }
