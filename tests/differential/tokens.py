@@ -2,8 +2,8 @@
 
     python -m tests.differential.tokens --count 1000000 [--encoding o200k_base] [--seed 0] [--jobs 2]
 
-Every string is a pure function of seed and index (`bpe_strings`), so a difference can be shown again. tiktoken
-needs its rank files; where there is no network, `python rust/bpe/tools/build_data.py --from-data
+Every string is a pure function of seed and index (`bpe_strings`), so a difference can be shown again.
+Tiktoken needs its rank files. Where there is no network, `python rust/bpe/tools/build_data.py --from-data
 --tiktoken-cache DIR` writes them from the embedded data, whose hashes are those tiktoken pins, and
 `TIKTOKEN_CACHE_DIR=DIR` points tiktoken to them. Exits with 1 when any count differs.
 """
@@ -16,8 +16,8 @@ import sys
 import time
 
 import tiktoken
-
 from lithify import _core
+
 from tests.differential.bpe_strings import string_at
 
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -45,21 +45,26 @@ def run(encoding: str, seed: int, count: int, jobs: int) -> int:
             for index, want, got in rows:
                 found += 1
                 if found <= 5:
-                    print(f"seed {seed} index {index}: tiktoken {want}, here {got}: {string_at(seed, index)!r}")
+                    print(
+                        f"seed {seed} index {index}: tiktoken {want}, here {got}: {string_at(seed, index)!r}"
+                    )
     seconds = time.monotonic() - started
     print(f"{encoding}: {count} strings, seed {seed}, {found} differences, {seconds:.0f} s", flush=True)
     return found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--encoding", choices=ENCODINGS, action="append")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     encodings = arguments.encoding or ENCODINGS
-    return int(any([run(name, arguments.seed, arguments.count, arguments.jobs) for name in encodings]))
+    found = sum(run(name, arguments.seed, arguments.count, arguments.jobs) for name in encodings)
+    return int(found > 0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 //! Example: `"hello wörld"`: a window gives `hello`; ` wörld` comes from `pieces::next`.
 
 use crate::cache::{self, Cache};
-use crate::classes::Classes;
+use crate::classes::{Class, Classes};
 use crate::encoder::Encoder;
 use crate::kernels::Kernel;
 use crate::pieces::{self, Pattern};
@@ -15,6 +15,9 @@ use crate::window;
 
 /// Bytes that a window and the key of its last piece may read.
 const REACH: usize = 64 + PAD;
+
+/// A count with a limit leaves pieces longer than this to the caller, who need not encode all of them.
+const FAR: usize = 1024;
 
 /// What a thread keeps for one encoding.
 pub(crate) struct State {
@@ -28,52 +31,90 @@ impl State {
     }
 }
 
-/// One count in progress.
-pub(crate) struct Counter<'a, const O200K: bool> {
+/// Where a count ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stop {
+    /// The end of the text, or a piece start behind the limit.
+    pub(crate) at: usize,
+    /// Tokens before `at`.
+    pub(crate) total: u64,
+    /// With a limit: the last piece start seen that no white space precedes and up to which the count is within the limit.
+    pub(crate) safe_at: usize,
+    /// Tokens before `safe_at`.
+    pub(crate) safe_total: u64,
+}
+
+/// One count in progress; `LIMITED` ends it once it exceeds `limit`.
+pub(crate) struct Counter<'a, const O200K: bool, const LIMITED: bool> {
     pub(crate) vocab: &'a Vocab,
     pub(crate) classes: &'static Classes,
     pub(crate) state: &'a mut State,
+    pub(crate) limit: u64,
 }
 
-impl<const O200K: bool> Counter<'_, O200K> {
+impl<const O200K: bool, const LIMITED: bool> Counter<'_, O200K, LIMITED> {
     const PATTERN: Pattern = if O200K { Pattern::O200k } else { Pattern::Cl100k };
 
-    /// Tokens of the whole text.
+    /// Counts the text, from its start.
     #[inline(always)]
-    pub(crate) fn count<K: Kernel>(&mut self, text: &[u8]) -> u64 {
-        self.count_until::<K>(text, u64::MAX).1
-    }
-
-    /// Counts from the start until the text ends or the count exceeds `enough`; returns where it stopped, always at a
-    /// piece start, and the count up to there.
-    #[inline(always)]
-    pub(crate) fn count_until<K: Kernel>(&mut self, text: &[u8], enough: u64) -> (usize, u64) {
-        let mut at = 0;
-        let mut total = 0;
-        while at < text.len() && total <= enough {
-            let before = at;
-            if text[at] < 0x80 {
-                let (advance, tokens) = match text[at..].first_chunk::<REACH>() {
+    pub(crate) fn count<K: Kernel>(&mut self, text: &[u8]) -> Stop {
+        let mut stop = Stop::default();
+        while stop.at < text.len() && !self.is_over(text, &mut stop) {
+            let before = stop.at;
+            if text[before] < 0x80 {
+                let (advance, tokens) = match text[before..].first_chunk::<REACH>() {
                     Some(chunk) => self.window::<K>(chunk, 64, false),
-                    None => self.tail::<K>(&text[at..]),
+                    None => self.tail::<K>(&text[before..]),
                 };
-                at += advance;
-                total += tokens;
+                stop.at += advance;
+                stop.total += tokens;
             }
-            if at == before {
-                // Single pieces for as long as windows would not get far.
-                loop {
-                    let end = pieces::next(Self::PATTERN, self.classes, text, at);
-                    total += self.piece(text, at, end);
-                    at = end;
-                    let foreign = |offset: usize| text.get(at + offset).is_some_and(|byte| *byte >= 0x80);
-                    if total > enough || !(foreign(0) || foreign(1)) {
-                        break;
-                    }
-                }
+            if stop.at == before && self.singles(text, &mut stop) {
+                break;
             }
         }
-        (at, total)
+        stop
+    }
+
+    /// Whether the limit is exceeded; notes the place when it is not.
+    #[inline(always)]
+    fn is_over(&self, text: &[u8], stop: &mut Stop) -> bool {
+        if !LIMITED {
+            return false;
+        }
+        if stop.total > self.limit {
+            return true;
+        }
+        if !self.is_white_before(text, stop.at) {
+            (stop.safe_at, stop.safe_total) = (stop.at, stop.total);
+        }
+        false
+    }
+
+    fn is_white_before(&self, text: &[u8], at: usize) -> bool {
+        let start = (0..at).rev().find(|&start| text[start] & 0xC0 != 0x80);
+        start.is_some_and(|start| matches!(self.classes.at(text, start).0, Class::Space | Class::Newline))
+    }
+
+    /// Single pieces for as long as windows would not get far; whether the count must end here.
+    #[inline(always)]
+    fn singles(&mut self, text: &[u8], stop: &mut Stop) -> bool {
+        loop {
+            let at = stop.at;
+            let end = pieces::next(Self::PATTERN, self.classes, text, at);
+            if LIMITED && end - at > FAR {
+                return true;
+            }
+            stop.total += self.piece(text, at, end);
+            stop.at = end;
+            let foreign = |offset: usize| text.get(end + offset).is_some_and(|byte| *byte >= 0x80);
+            if !(foreign(0) || foreign(1)) {
+                return false;
+            }
+            if self.is_over(text, stop) {
+                return true;
+            }
+        }
     }
 
     /// The last bytes of a text, copied so that a window may read past them.

@@ -12,6 +12,7 @@
 //! assert_eq!(tokenizer.encode("hello world"), [24912, 2375]);
 //! ```
 
+mod border;
 mod cache;
 mod classes;
 mod counter;
@@ -19,10 +20,12 @@ mod encoder;
 mod encoding;
 mod kernels;
 mod pieces;
+mod prefix;
 mod tokenizer;
 mod vocab;
 mod window;
 
+pub use border::StreamCounter;
 pub use encoding::{Encoding, cl100k, o200k};
 pub use tokenizer::Tokenizer;
 

@@ -1,12 +1,14 @@
 //! A loaded encoding.
 
 use crate::TokenCounter;
+use crate::border;
 use crate::classes::Classes;
-use crate::counter::{Counter, State};
+use crate::counter::{Counter, State, Stop};
 use crate::encoder::Encoder;
 use crate::encoding::Encoding;
 use crate::kernels::{self, Scalar};
 use crate::pieces::{self, Pattern};
+use crate::prefix;
 use crate::vocab::Vocab;
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -17,9 +19,9 @@ const PARALLEL: usize = 1 << 16;
 /// A vocabulary and a pattern, ready to count. Shared by all threads.
 pub struct Tokenizer {
     encoding: Encoding,
-    pattern: Pattern,
-    classes: &'static Classes,
-    vocab: Vocab,
+    pub(crate) pattern: Pattern,
+    pub(crate) classes: &'static Classes,
+    pub(crate) vocab: Vocab,
 }
 
 impl Tokenizer {
@@ -36,10 +38,7 @@ impl Tokenizer {
     /// Tokens of `text`.
     #[must_use]
     pub fn count(&self, text: &str) -> u64 {
-        self.with_state(|state| match self.pattern {
-            Pattern::Cl100k => self.dispatch::<false>(state, text.as_bytes()),
-            Pattern::O200k => self.dispatch::<true>(state, text.as_bytes()),
-        })
+        self.run(text.as_bytes(), None).total
     }
 
     /// Tokens of each text. Several threads share the work when the process may use more than one and it is worth it.
@@ -53,21 +52,52 @@ impl Tokenizer {
         texts.par_iter().map(|text| self.count(text)).collect()
     }
 
-    fn dispatch<const O200K: bool>(&self, state: &mut State, text: &[u8]) -> u64 {
-        let mut counter = Counter::<O200K> { vocab: &self.vocab, classes: self.classes, state };
+    /// The longest prefix of `text`, up to a character boundary, that takes at most `max` tokens. Time grows with `max`,
+    /// not with the text.
+    #[must_use]
+    pub fn prefix<'t>(&self, text: &'t str, max: u64) -> &'t str {
+        let stop = self.run(text.as_bytes(), Some(max));
+        if stop.at == text.len() && stop.total <= max {
+            return text;
+        }
+        &text[..prefix::longest(self, text, max, stop.safe_at, stop.safe_total)]
+    }
+
+    /// The longest suffix of `text`, from a character boundary, that takes at most `max` tokens. Time grows with `max`,
+    /// not with the text.
+    ///
+    /// In a text that has a thousand bytes without a space, digit or punctuation mark at the cut, the result fits but may
+    /// be shorter than the longest by a few characters.
+    #[must_use]
+    pub fn suffix<'t>(&self, text: &'t str, max: u64) -> &'t str {
+        &text[border::suffix_start(self, text, max)..]
+    }
+
+    /// Counts up to the end, or to where the count exceeds `limit`.
+    fn run(&self, text: &[u8], limit: Option<u64>) -> Stop {
+        self.with_state(|state| match (self.pattern, limit) {
+            (Pattern::Cl100k, None) => self.dispatch::<false, false>(state, text, u64::MAX),
+            (Pattern::O200k, None) => self.dispatch::<true, false>(state, text, u64::MAX),
+            (Pattern::Cl100k, Some(limit)) => self.dispatch::<false, true>(state, text, limit),
+            (Pattern::O200k, Some(limit)) => self.dispatch::<true, true>(state, text, limit),
+        })
+    }
+
+    fn dispatch<const O200K: bool, const LIMITED: bool>(&self, state: &mut State, text: &[u8], limit: u64) -> Stop {
+        let mut counter = Counter::<O200K, LIMITED> { vocab: &self.vocab, classes: self.classes, state, limit };
         #[cfg(target_arch = "x86_64")]
         {
-            if let Some(count) = kernels::with_avx512(
+            if let Some(stop) = kernels::with_avx512(
                 #[inline(always)]
                 || counter.count::<kernels::Avx512>(text),
             ) {
-                return count;
+                return stop;
             }
-            if let Some(count) = kernels::with_avx2(
+            if let Some(stop) = kernels::with_avx2(
                 #[inline(always)]
                 || counter.count::<kernels::Avx2>(text),
             ) {
-                return count;
+                return stop;
             }
         }
         counter.count::<Scalar>(text)

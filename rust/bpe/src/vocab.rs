@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const SHORT: usize = 15;
 /// Bytes that must be readable after the start of a piece to load its key without a copy.
 pub(crate) const PAD: usize = 16;
+/// Longest token of both vocabularies, in bytes; loading checks it.
+pub(crate) const LONGEST: usize = 128;
 /// Bit of a length mask that stands for every length above `SHORT`.
 const LONG_BIT: u32 = 1 << 16;
 
@@ -113,6 +115,7 @@ impl Vocab {
         let mut offset = 0;
         for rank in 0..self.token_lengths.len() {
             let length = self.token_lengths[rank] as usize;
+            assert!(length <= LONGEST, "token {rank} is longer than any known before");
             self.offsets[rank] = offset as u32;
             let token = &self.blob[offset..offset + length];
             offset += length;
@@ -199,6 +202,29 @@ impl Vocab {
             }
         }
         (1..=room.min(2)).rev().find_map(|length| self.rank_at(padded, start, length))
+    }
+
+    /// Calls `found` with rank and length of each token that `padded[start..end]` starts with.
+    pub(crate) fn each_at(&self, padded: &[u8], start: usize, end: usize, mut found: impl FnMut(u32, usize)) {
+        let room = end - start;
+        let head = head(padded, start);
+        let mask = if room >= 3 { self.lengths[head_slot(head)] } else { 0 };
+        let mut short = (mask | 0b110) & (u32::MAX >> (31 - room.min(SHORT)));
+        while short != 0 {
+            let length = short.trailing_zeros() as usize;
+            let key = Key::load(head, length);
+            if let Some(rank) = self.rank_of_key(key, key.hash()) {
+                found(rank, length);
+            }
+            short &= short - 1;
+        }
+        if mask & LONG_BIT != 0 && room > SHORT {
+            let text = &padded[start..end];
+            let long = self.long.get(head).into_iter().flatten();
+            for &rank in long.filter(|&&rank| text.starts_with(self.token(rank))) {
+                found(rank, self.length(rank));
+            }
+        }
     }
 
     fn longest_long(&self, padded: &[u8], start: usize, room: usize) -> Option<u32> {

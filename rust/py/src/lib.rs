@@ -138,7 +138,7 @@ mod _core {
     #[pymodule_export]
     use super::policy::Policy;
     #[pymodule_export]
-    use super::tokens::{count_text, count_texts};
+    use super::tokens::{StreamCounter, count_text, count_texts, prefix, suffix};
     use super::*;
 
     /// Compacts a history to an input limit, in tokens.

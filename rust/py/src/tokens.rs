@@ -74,3 +74,48 @@ pub fn count_texts(py: Python<'_>, texts: &Bound<'_, PyList>, encoding: &str) ->
     let lent = lent.collect::<PyResult<Vec<&str>>>()?;
     Ok(py.detach(|| tokenizer.count_many(&lent)))
 }
+
+/// The longest prefix within `max_tokens`; the string itself when all of it fits.
+#[pyfunction]
+pub fn prefix<'py>(text: &Bound<'py, PyString>, encoding: &str, max_tokens: u64) -> PyResult<Bound<'py, PyString>> {
+    let tokenizer = tokenizer(encoding)?;
+    part(text, |str| tokenizer.prefix(str, max_tokens))
+}
+
+/// The longest suffix within `max_tokens`; the string itself when all of it fits.
+#[pyfunction]
+pub fn suffix<'py>(text: &Bound<'py, PyString>, encoding: &str, max_tokens: u64) -> PyResult<Bound<'py, PyString>> {
+    let tokenizer = tokenizer(encoding)?;
+    part(text, |str| tokenizer.suffix(str, max_tokens))
+}
+
+/// A part of `text`, or `text` itself when the part is the whole. Lone surrogates in a part are U+FFFD.
+fn part<'py>(text: &Bound<'py, PyString>, cut: impl FnOnce(&str) -> &str) -> PyResult<Bound<'py, PyString>> {
+    lend(text, |str| {
+        let part = cut(str);
+        if part.len() == str.len() { text.clone() } else { PyString::new(text.py(), part) }
+    })
+}
+
+/// Counts a text that grows at its end. `append` costs time for the new text alone.
+#[pyclass(module = "lithify._core")]
+pub struct StreamCounter(lithify_bpe::StreamCounter);
+
+#[pymethods]
+impl StreamCounter {
+    #[new]
+    fn new(encoding: &str) -> PyResult<StreamCounter> {
+        Ok(StreamCounter(lithify_bpe::StreamCounter::new(tokenizer(encoding)?)))
+    }
+
+    /// Adds `text` to the end.
+    fn append(&mut self, text: &Bound<'_, PyString>) -> PyResult<()> {
+        lend(text, |text| self.0.append(text))
+    }
+
+    /// Tokens of everything appended so far.
+    #[getter]
+    fn total(&mut self) -> u64 {
+        self.0.total()
+    }
+}
