@@ -16,9 +16,36 @@
 
 use crate::vocab::{PAD, Vocab};
 
+/// Answers of `compatible` that were asked for lately. A new one replaces an old one.
+struct Pairs(Box<[u64]>);
+
+impl Pairs {
+    const BITS: u32 = 15;
+
+    #[inline]
+    fn compatible(&mut self, vocab: &Vocab, padded: &[u8], at: usize, left: u32, right: u32) -> bool {
+        let pair = u64::from(left) << 32 | u64::from(right) << 2 | 2;
+        let slot = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Pairs::BITS);
+        let known = self.0[slot as usize];
+        if known & !1 == pair {
+            return known & 1 == 1;
+        }
+        let answer = compatible(vocab, padded, at, left, right);
+        self.0[slot as usize] = pair | u64::from(answer);
+        answer
+    }
+}
+
+impl Default for Pairs {
+    fn default() -> Pairs {
+        Pairs(vec![0; 1 << Pairs::BITS].into_boxed_slice())
+    }
+}
+
 /// Buffers that live from piece to piece.
 #[derive(Default)]
 pub(crate) struct Encoder {
+    pairs: Pairs,
     padded: Vec<u8>,
     dead: Vec<u64>,
     tokens: Vec<u32>,
@@ -52,7 +79,7 @@ impl Encoder {
             let length = vocab.length(token);
             let next = at + length;
             let alive = self.dead[next / 64] >> (next % 64) & 1 == 0;
-            if alive && self.tokens.last().is_none_or(|&last| compatible(vocab, &self.padded, at, last, token)) {
+            if alive && self.tokens.last().is_none_or(|&last| self.pairs.compatible(vocab, &self.padded, at, last, token)) {
                 self.tokens.push(token);
                 at = next;
                 below = usize::MAX;

@@ -12,6 +12,7 @@
 //! Example (`o200k_base`): `rank(b"hello")` is `Some(24912)`.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest token or piece that fits a key.
@@ -20,6 +21,9 @@ pub(crate) const SHORT: usize = 15;
 pub(crate) const PAD: usize = 16;
 /// Longest token of both vocabularies, in bytes; loading checks it.
 pub(crate) const LONGEST: usize = 128;
+/// Bits of the filter, one for about twenty of which is set: most lookups find nothing, and learn it from the 512 KB of
+/// the filter instead of from the much larger table.
+const FILTER_BITS: u32 = 22;
 /// Bit of a length mask that stands for every length above `SHORT`.
 const LONG_BIT: u32 = 1 << 16;
 
@@ -73,13 +77,32 @@ impl Key {
     }
 }
 
+/// Hashes the first 16 bytes of a long token.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u128(&mut self, bytes: u128) {
+        self.0 = Key { low: bytes as u64, high: (bytes >> 64) as u64 }.hash();
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u128");
+    }
+}
+
 /// The tokens of one encoding, in the layouts that lookups need.
 pub(crate) struct Vocab {
     keys: Box<[Key]>,
     ranks: Box<[u32]>,
     shift: u32,
     lengths: Box<[u32]>,
-    long: HashMap<[u8; PAD], Vec<u32>>,
+    filter: Box<[u64]>,
+    long: HashMap<u128, Vec<u32>, BuildHasherDefault<Mixer>>,
     offsets: Box<[u32]>,
     token_lengths: &'static [u8],
     splits: &'static [u8],
@@ -100,7 +123,8 @@ impl Vocab {
             ranks: vec![0; slots].into_boxed_slice(),
             shift: 64 - slots.trailing_zeros(),
             lengths: vec![0; 1 << 16].into_boxed_slice(),
-            long: HashMap::new(),
+            filter: vec![0; 1 << (FILTER_BITS - 6)].into_boxed_slice(),
+            long: HashMap::default(),
             offsets: vec![0; count].into_boxed_slice(),
             token_lengths,
             splits,
@@ -123,7 +147,7 @@ impl Vocab {
                 self.insert(token, rank as u32);
             } else {
                 let head: [u8; PAD] = token[..PAD].try_into().expect("longer than 15");
-                self.long.entry(head).or_default().push(rank as u32);
+                self.long.entry(u128::from_le_bytes(head)).or_default().push(rank as u32);
             }
             if length >= 3 {
                 self.lengths[head_slot(token)] |= if length <= SHORT { 1 << length } else { LONG_BIT };
@@ -136,7 +160,9 @@ impl Vocab {
 
     fn insert(&mut self, token: &[u8], rank: u32) {
         let key = Key::of(token);
-        let mut slot = (key.hash() >> self.shift) as usize;
+        let hash = key.hash();
+        self.filter[(hash >> (64 - FILTER_BITS + 6)) as usize] |= 1 << (hash >> (64 - FILTER_BITS) & 63);
+        let mut slot = (hash >> self.shift) as usize;
         while self.keys[slot] != Key::default() {
             slot = (slot + 1) & (self.keys.len() - 1);
         }
@@ -153,6 +179,9 @@ impl Vocab {
     /// Rank of the token with this key.
     #[inline]
     pub(crate) fn rank_of_key(&self, key: Key, hash: u64) -> Option<u32> {
+        if self.filter[(hash >> (64 - FILTER_BITS + 6)) as usize] >> (hash >> (64 - FILTER_BITS) & 63) & 1 == 0 {
+            return None;
+        }
         let mut slot = (hash >> self.shift) as usize;
         loop {
             let found = self.keys[slot];
@@ -175,7 +204,7 @@ impl Vocab {
             return self.rank_of_key(key, key.hash());
         }
         let wanted = &padded[start..start + length];
-        self.long.get(head)?.iter().copied().find(|&rank| self.token(rank) == wanted)
+        self.long.get(&u128::from_le_bytes(*head))?.iter().copied().find(|&rank| self.token(rank) == wanted)
     }
 
     /// The longest token that `padded[start..end]` starts with and that is shorter than `below`; `None` when there is none.
@@ -220,7 +249,7 @@ impl Vocab {
         }
         if mask & LONG_BIT != 0 && room > SHORT {
             let text = &padded[start..end];
-            let long = self.long.get(head).into_iter().flatten();
+            let long = self.long.get(&u128::from_le_bytes(*head)).into_iter().flatten();
             for &rank in long.filter(|&&rank| text.starts_with(self.token(rank))) {
                 found(rank, self.length(rank));
             }
@@ -229,7 +258,9 @@ impl Vocab {
 
     fn longest_long(&self, padded: &[u8], start: usize, room: usize) -> Option<u32> {
         let text = &padded[start..start + room];
-        self.long.get(head(padded, start))?.iter().copied().find(|&rank| text.starts_with(self.token(rank)))
+        let ranks = self.long.get(&u128::from_le_bytes(*head(padded, start)))?;
+        let fitting = ranks.partition_point(|&rank| self.length(rank) > room);
+        ranks[fitting..].iter().copied().find(|&rank| text.starts_with(self.token(rank)))
     }
 
     /// Bytes of a token.
