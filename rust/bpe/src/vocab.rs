@@ -21,6 +21,8 @@ pub(crate) const SHORT: usize = 15;
 pub(crate) const PAD: usize = 16;
 /// Longest token of both vocabularies, in bytes; loading checks it.
 pub(crate) const LONGEST: usize = 128;
+/// Tokens that loading inserts at once.
+const AHEAD: usize = 32;
 /// Bits of the filter, one for about twenty of which is set: most lookups find nothing, and learn it from the 512 KB of
 /// the filter instead of from the much larger table.
 const FILTER_BITS: u32 = 22;
@@ -137,14 +139,18 @@ impl Vocab {
 
     fn fill(&mut self) {
         let mut offset = 0;
+        let mut short = Vec::with_capacity(AHEAD);
         for rank in 0..self.token_lengths.len() {
             let length = self.token_lengths[rank] as usize;
             assert!(length <= LONGEST, "token {rank} is longer than any known before");
             self.offsets[rank] = offset as u32;
             let token = &self.blob[offset..offset + length];
-            offset += length;
             if length <= SHORT {
-                self.insert(token, rank as u32);
+                let key = match self.blob[offset..].first_chunk::<PAD>() {
+                    Some(bytes) => Key::load(bytes, length),
+                    None => Key::of(token),
+                };
+                short.push((key, key.hash(), rank as u32));
             } else {
                 let head: [u8; PAD] = token[..PAD].try_into().expect("longer than 15");
                 self.long.entry(u128::from_le_bytes(head)).or_default().push(rank as u32);
@@ -152,22 +158,30 @@ impl Vocab {
             if length >= 3 {
                 self.lengths[head_slot(token)] |= if length <= SHORT { 1 << length } else { LONG_BIT };
             }
+            if short.len() == AHEAD {
+                self.insert(&mut short);
+            }
+            offset += length;
         }
+        self.insert(&mut short);
         for ranks in self.long.values_mut() {
             ranks.sort_unstable_by_key(|&rank| std::cmp::Reverse(self.token_lengths[rank as usize]));
         }
     }
 
-    fn insert(&mut self, token: &[u8], rank: u32) {
-        let key = Key::of(token);
-        let hash = key.hash();
-        self.filter[(hash >> (64 - FILTER_BITS + 6)) as usize] |= 1 << (hash >> (64 - FILTER_BITS) & 63);
-        let mut slot = (hash >> self.shift) as usize;
-        while self.keys[slot] != Key::default() {
-            slot = (slot + 1) & (self.keys.len() - 1);
+    /// Inserts some tokens. They are all looked at first: so the processor waits for memory once and not for each.
+    fn insert(&mut self, tokens: &mut Vec<(Key, u64, u32)>) {
+        let home = |hash: u64| (hash >> self.shift) as usize;
+        std::hint::black_box(tokens.iter().fold(0, |sum, token| sum ^ self.keys[home(token.1)].low));
+        for (key, hash, rank) in tokens.drain(..) {
+            self.filter[(hash >> (64 - FILTER_BITS + 6)) as usize] |= 1 << (hash >> (64 - FILTER_BITS) & 63);
+            let mut slot = (hash >> self.shift) as usize;
+            while self.keys[slot] != Key::default() {
+                slot = (slot + 1) & (self.keys.len() - 1);
+            }
+            self.keys[slot] = key;
+            self.ranks[slot] = rank;
         }
-        self.keys[slot] = key;
-        self.ranks[slot] = rank;
     }
 
     /// Whether the key lies in the very slot it hashes to: the one-probe answer for most pieces.
