@@ -66,25 +66,25 @@ impl Encoder {
 
     fn search(&mut self, vocab: &Vocab, end: usize) {
         let mut at = 0;
-        let mut below = usize::MAX;
         while at < end {
-            let Some(token) = vocab.longest(&self.padded, at, end, below) else {
-                // Nothing fits here: the token before must be shorter.
-                self.dead[at / 64] |= 1 << (at % 64);
-                let last = self.tokens.pop().expect("every byte is a token, so every text has an encoding");
-                below = vocab.length(last);
-                at -= below;
-                continue;
-            };
-            let length = vocab.length(token);
-            let next = at + length;
-            let alive = self.dead[next / 64] >> (next % 64) & 1 == 0;
-            if alive && self.tokens.last().is_none_or(|&last| self.pairs.compatible(vocab, &self.padded, at, last, token)) {
-                self.tokens.push(token);
-                at = next;
-                below = usize::MAX;
-            } else {
-                below = length;
+            let mut candidate = Some(vocab.longest(&self.padded, at, end));
+            loop {
+                let Some(token) = candidate else {
+                    // Nothing fits here: the token before must be shorter.
+                    self.dead[at / 64] |= 1 << (at % 64);
+                    let last = self.tokens.pop().expect("every byte is a token, so every text has an encoding");
+                    at -= vocab.length(last);
+                    candidate = vocab.shorter(last);
+                    continue;
+                };
+                let next = at + vocab.length(token);
+                let alive = self.dead[next / 64] >> (next % 64) & 1 == 0;
+                if alive && self.tokens.last().is_none_or(|&last| self.pairs.compatible(vocab, &self.padded, at, last, token)) {
+                    self.tokens.push(token);
+                    at = next;
+                    break;
+                }
+                candidate = vocab.shorter(token);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Tokens of up to 15 bytes (98 in 100) lie in an open-addressing table. A key is 16 bytes: the token padded with
 //! zeros, its length in the last byte, so no two tokens share a key and one comparison of two words decides. The table is
 //! less than half full and is filled in order of rank, so that frequent tokens lie in the slot they hash to. Longer
-//! tokens are found by their first 16 bytes. For the longest token at a position, `lengths` gives for the next 3 bytes
+//! tokens are found by their first 16 bytes. For the longest token at a position, `lengths` gives for the next 4 bytes
 //! which lengths are worth a probe.
 //!
 //! Invariant: `rank(bytes)` is `Some(r)` exactly when token r has these bytes. Lookup O(1) expected over a fixed,
@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Longest token or piece that fits a key.
 pub(crate) const SHORT: usize = 15;
@@ -26,8 +26,10 @@ const AHEAD: usize = 32;
 /// Bits of the filter, one for about twenty of which is set: most lookups find nothing, and learn it from the 512 KB of
 /// the filter instead of from the much larger table.
 const FILTER_BITS: u32 = 22;
-/// Bit of a length mask that stands for every length above `SHORT`.
-const LONG_BIT: u32 = 1 << 16;
+/// Shortest token that length masks speak of. Their bit n stands for length n, and bit 0 for every length above `SHORT`.
+const MASKED: usize = 4;
+const LONG_BIT: u32 = 1;
+const LENGTH_BITS: u32 = 17;
 
 /// Up to 15 bytes, padded, with the length in the top byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +104,7 @@ pub(crate) struct Vocab {
     keys: Box<[Key]>,
     ranks: Box<[u32]>,
     shift: u32,
-    lengths: Box<[u32]>,
+    lengths: Box<[u16]>,
     filter: Box<[u64]>,
     long: HashMap<u128, Vec<u32>, BuildHasherDefault<Mixer>>,
     offsets: Box<[u32]>,
@@ -110,6 +112,7 @@ pub(crate) struct Vocab {
     splits: &'static [u8],
     blob: &'static [u8],
     parts: Box<[AtomicU64]>,
+    shorter: Box<[AtomicU32]>,
 }
 
 impl Vocab {
@@ -124,7 +127,7 @@ impl Vocab {
             keys: vec![Key::default(); slots].into_boxed_slice(),
             ranks: vec![0; slots].into_boxed_slice(),
             shift: 64 - slots.trailing_zeros(),
-            lengths: vec![0; 1 << 16].into_boxed_slice(),
+            lengths: vec![0; 1 << LENGTH_BITS].into_boxed_slice(),
             filter: vec![0; 1 << (FILTER_BITS - 6)].into_boxed_slice(),
             long: HashMap::default(),
             offsets: vec![0; count].into_boxed_slice(),
@@ -132,6 +135,7 @@ impl Vocab {
             splits,
             blob,
             parts: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            shorter: (0..count).map(|_| AtomicU32::new(0)).collect(),
         };
         vocab.fill();
         vocab
@@ -155,8 +159,8 @@ impl Vocab {
                 let head: [u8; PAD] = token[..PAD].try_into().expect("longer than 15");
                 self.long.entry(u128::from_le_bytes(head)).or_default().push(rank as u32);
             }
-            if length >= 3 {
-                self.lengths[head_slot(token)] |= if length <= SHORT { 1 << length } else { LONG_BIT };
+            if length >= MASKED {
+                self.lengths[head_slot(token)] |= if length <= SHORT { 1 << length } else { LONG_BIT as u16 };
             }
             if short.len() == AHEAD {
                 self.insert(&mut short);
@@ -221,38 +225,62 @@ impl Vocab {
         self.long.get(&u128::from_le_bytes(*head))?.iter().copied().find(|&rank| self.token(rank) == wanted)
     }
 
-    /// The longest token that `padded[start..end]` starts with and that is shorter than `below`; `None` when there is none.
-    pub(crate) fn longest(&self, padded: &[u8], start: usize, end: usize, below: usize) -> Option<u32> {
-        let room = (end - start).min(below - 1);
-        if room >= 3 {
-            let mask = self.lengths[head_slot(&padded[start..])];
-            if mask & LONG_BIT != 0 && room > SHORT {
-                let found = self.longest_long(padded, start, room);
-                if found.is_some() {
-                    return found;
-                }
-            }
-            let head = head(padded, start);
-            let mut mask = mask & (u32::MAX >> (31 - room.min(SHORT)));
-            while mask != 0 {
-                let length = 31 - mask.leading_zeros();
-                let key = Key::load(head, length as usize);
-                let found = self.rank_of_key(key, key.hash());
-                if found.is_some() {
-                    return found;
-                }
-                mask &= !(1 << length);
-            }
+    /// The longest token that `padded[start..end]`, of at least one byte, starts with.
+    pub(crate) fn longest(&self, padded: &[u8], start: usize, end: usize) -> u32 {
+        let room = end - start;
+        let mask = self.lengths_at(padded, start, room);
+        if mask & LONG_BIT != 0
+            && let Some(found) = self.longest_long(padded, start, room)
+        {
+            return found;
         }
-        (1..=room.min(2)).rev().find_map(|length| self.rank_at(padded, start, length))
+        let head = head(padded, start);
+        let mut mask = mask & !LONG_BIT;
+        loop {
+            let length = 31 - mask.leading_zeros();
+            let key = Key::load(head, length as usize);
+            if let Some(found) = self.rank_of_key(key, key.hash()) {
+                return found;
+            }
+            mask ^= 1 << length;
+            debug_assert!(mask != 0, "every byte is a token");
+        }
+    }
+
+    /// Lengths that a token at `start` may have: bits 1 to 15, and `LONG_BIT`.
+    #[inline(always)]
+    fn lengths_at(&self, padded: &[u8], start: usize, room: usize) -> u32 {
+        const ALWAYS: u32 = 0b1110;
+        let long_fits = if room > SHORT { LONG_BIT } else { 0 };
+        let fits = u32::MAX >> (31 - room.min(SHORT)) & !LONG_BIT | long_fits;
+        (u32::from(self.lengths[head_slot(&padded[start..])]) | ALWAYS) & fits
+    }
+
+    /// The longest token that `rank`'s bytes start with, other than itself; `None` for a single byte. Found once, then
+    /// remembered.
+    #[inline]
+    pub(crate) fn shorter(&self, rank: u32) -> Option<u32> {
+        if self.length(rank) == 1 {
+            return None;
+        }
+        let known = self.shorter[rank as usize].load(Ordering::Relaxed);
+        if known != 0 {
+            return Some(known - 1);
+        }
+        let mut padded = [0; LONGEST + PAD];
+        let token = self.token(rank);
+        padded[..token.len()].copy_from_slice(token);
+        let found = self.longest(&padded, 0, token.len() - 1);
+        self.shorter[rank as usize].store(found + 1, Ordering::Relaxed);
+        Some(found)
     }
 
     /// Calls `found` with rank and length of each token that `padded[start..end]` starts with.
     pub(crate) fn each_at(&self, padded: &[u8], start: usize, end: usize, mut found: impl FnMut(u32, usize)) {
         let room = end - start;
         let head = head(padded, start);
-        let mask = if room >= 3 { self.lengths[head_slot(head)] } else { 0 };
-        let mut short = (mask | 0b110) & (u32::MAX >> (31 - room.min(SHORT)));
+        let mask = self.lengths_at(padded, start, room);
+        let mut short = mask & !LONG_BIT;
         while short != 0 {
             let length = short.trailing_zeros() as usize;
             let key = Key::load(head, length);
@@ -261,7 +289,7 @@ impl Vocab {
             }
             short &= short - 1;
         }
-        if mask & LONG_BIT != 0 && room > SHORT {
+        if mask & LONG_BIT != 0 {
             let text = &padded[start..end];
             let long = self.long.get(&u128::from_le_bytes(*head)).into_iter().flatten();
             for &rank in long.filter(|&&rank| text.starts_with(self.token(rank))) {
@@ -323,9 +351,9 @@ fn head(padded: &[u8], start: usize) -> &[u8; PAD] {
     padded[start..start + PAD].try_into().expect("16 bytes were asked for")
 }
 
-/// Slot in `lengths` of the first three bytes.
+/// Slot in `lengths` of the first four bytes.
 #[inline(always)]
 fn head_slot(bytes: &[u8]) -> usize {
-    let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0]);
-    (word.wrapping_mul(0x9E37_79B1) >> 16) as usize
+    let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    (word.wrapping_mul(0x9E37_79B1) >> (32 - LENGTH_BITS)) as usize
 }
