@@ -118,3 +118,56 @@ pub(crate) fn compatible(vocab: &Vocab, padded: &[u8], at: usize, left: u32, rig
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Tokenizer, cl100k, o200k, prefix};
+
+    /// The definition, taken literally: quadratic.
+    fn merge_loop(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
+        let mut tokens: Vec<&[u8]> = piece.chunks(1).collect();
+        let mut start: Vec<usize> = (0..=piece.len()).collect();
+        loop {
+            let joined = |at: usize| vocab.rank(&piece[start[at]..start[at + 2]]).map(|rank| (rank, at));
+            let Some((_, at)) = (0..tokens.len().saturating_sub(1)).filter_map(joined).min() else { break };
+            start.remove(at + 1);
+            tokens.remove(at + 1);
+            tokens[at] = &piece[start[at]..start[at + 1]];
+        }
+        tokens.iter().map(|token| vocab.rank(token).unwrap()).collect()
+    }
+
+    fn check(tokenizer: &Tokenizer, encoder: &mut Encoder, piece: &[u8]) {
+        let vocab = &tokenizer.vocab;
+        let expected = merge_loop(vocab, piece);
+        assert_eq!(encoder.encode(vocab, piece), expected, "{piece:?}");
+        let counts = prefix::counts(vocab, piece, u64::MAX >> 8);
+        assert_eq!(counts.len(), piece.len() + 1);
+        assert_eq!(counts[piece.len()] as usize, expected.len());
+    }
+
+    #[test]
+    fn encoder_agrees_with_the_merge_loop() {
+        let alphabets: [&[u8]; 6] =
+            [b"ab", b"abcdefghijklmnopqrstuvwxyz", b"= ", " \n\t=-_".as_bytes(), "的一是不了人".as_bytes(), b"\x00\x80\xFF\xE4a"];
+        let mut state = 3u64;
+        let mut random = |n: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        let mut encoders = [Encoder::default(), Encoder::default()];
+        for round in 0..6_000 {
+            let alphabet = alphabets[round % alphabets.len()];
+            let piece: Vec<u8> = if round % 7 == 0 {
+                let unit = 1 + random(3);
+                let unit: Vec<u8> = (0..unit).map(|_| alphabet[random(alphabet.len())]).collect();
+                unit.repeat(1 + random(60))
+            } else {
+                (0..1 + random(80)).map(|_| alphabet[random(alphabet.len())]).collect()
+            };
+            check(o200k(), &mut encoders[0], &piece);
+            check(cl100k(), &mut encoders[1], &piece);
+        }
+    }
+}

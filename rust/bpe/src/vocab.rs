@@ -326,13 +326,13 @@ impl Vocab {
         }
         let known = self.parts[rank as usize].load(Ordering::Relaxed);
         if known != 0 {
-            return Some(((known >> 32) as u32, known as u32));
+            return Some(((known >> 32) as u32 - 1, known as u32));
         }
         let (left, right) = self.token(rank).split_at(split);
         let found = |bytes: &[u8]| self.rank(bytes).expect("a merge joins two tokens");
         let (left, right) = (found(left), found(right));
-        // 0 means unknown: no merge joins token 0 with token 0 in either vocabulary, a test checks it.
-        self.parts[rank as usize].store(u64::from(left) << 32 | u64::from(right), Ordering::Relaxed);
+        // One more than `left`, so that 0 can mean unknown.
+        self.parts[rank as usize].store(u64::from(left + 1) << 32 | u64::from(right), Ordering::Relaxed);
         Some((left, right))
     }
 
@@ -356,4 +356,57 @@ fn head(padded: &[u8], start: usize) -> &[u8; PAD] {
 fn head_slot(bytes: &[u8]) -> usize {
     let word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
     (word.wrapping_mul(0x9E37_79B1) >> (32 - LENGTH_BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Tokenizer, cl100k, o200k};
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+
+    /// Left part of a token that merging never forms, in the data files.
+    const UNREACHABLE: u8 = 255;
+
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut out = String::new();
+        for group in bytes.chunks(3) {
+            let bits = group.iter().fold(0, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - group.len()));
+            for place in 0..4 {
+                let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+                out.push(if place <= group.len() { char::from(digit) } else { '=' });
+            }
+        }
+        out
+    }
+
+    fn check(tokenizer: &Tokenizer, count: usize, pinned: &str) {
+        let vocab = &tokenizer.vocab;
+        assert_eq!(vocab.token_lengths.len(), count);
+        let mut file = String::new();
+        for rank in 0..count as u32 {
+            let token = vocab.token(rank);
+            assert_eq!(vocab.rank(token), Some(rank));
+            assert_ne!(vocab.splits[rank as usize], UNREACHABLE);
+            writeln!(file, "{} {rank}", base64(token)).unwrap();
+        }
+        let digest: String = Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest, pinned);
+    }
+
+    #[test]
+    fn ranks_are_those_that_tiktoken_pins() {
+        check(cl100k(), 100_256, "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7");
+        check(o200k(), 199_998, "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d");
+    }
+
+    #[test]
+    fn shorter_is_the_longest_proper_prefix() {
+        let vocab = &o200k().vocab;
+        for rank in (0..vocab.token_lengths.len() as u32).step_by(37) {
+            let token = vocab.token(rank);
+            let expected = (1..token.len()).rev().find_map(|length| vocab.rank(&token[..length]));
+            assert_eq!((vocab.shorter(rank), vocab.shorter(rank)), (expected, expected));
+        }
+    }
 }
