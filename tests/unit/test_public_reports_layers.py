@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import lithify
@@ -9,7 +10,7 @@ import pytest
 from lithify import errors
 
 from tests.histories import chars4
-from tests.reference.shape import ANTHROPIC, OPENAI, calls, part_id, results
+from tests.reference.shape import ANTHROPIC, OPENAI, calls, part_id
 from tests.unit.test_public_reports import (
     BOTH,
     CLEARED,
@@ -219,7 +220,7 @@ def test_strict_alternation_holds_at_every_window(fmt: str) -> None:
     for window in range(150, lithify.count_tokens(messages, format=fmt), 40):
         out = lithify.compact(messages, window, format=fmt, policy=policy, on_misfit="return").messages
         roles = [message["role"] for message in out]
-        assert all(one != other for one, other in zip(roles, roles[1:], strict=False)), window
+        assert all(one != other for one, other in pairwise(roles)), window
         again = lithify.compact(out, window, format=fmt, policy=policy, on_misfit="return").messages
         assert again == out
         if "earlier messages removed]" in str(out):
