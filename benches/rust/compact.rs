@@ -77,7 +77,7 @@ fn compact(c: &mut Criterion) {
                 let draft = planner::read(&messages, None, None, Some(Format::OpenAiChat), &mut counter);
                 let plan = draft.and_then(|draft| planner::compact(draft, &policy, limit, &mut counter));
                 let plan = plan.unwrap_or_else(|error| panic!("{error}"));
-                assert!(plan.fits && plan.rung == "prune" && plan.after() <= limit, "{} of {limit}", plan.after());
+                assert!(plan.fits && plan.rung == "clear" && plan.after() <= limit, "{}: {} of {limit}", plan.rung, plan.after());
                 plan.after()
             });
         });
