@@ -1,13 +1,13 @@
 """Time exact counting against other tokenizers, on one thread, in one process, taking turns.
 
-    python -m benches.python.bench_tokens [--encoding o200k_base] [--rounds 9] [--corpus history] [--json FILE]
+    python -m benches.python.bench_tokens [--encoding o200k_base] [--rounds 9] [--corpus history]
 
-Each round generates texts that no contender has seen, gives them to each contender twice in a row ("new", then
-"again"), and starts with another contender than the round before. The texts lie in a Python list; what is timed
-is the call of the Python interface that gets the number of tokens with the least work. Every contender must
-agree on every text with tiktoken; one that does not is reported with its number of wrong texts (some are known
-to be off), ours stops the run. The process is pinned to one processor, which also keeps thread pools to one
-thread. Contenders that are not installed are named and left out.
+Each round generates texts that no contender has seen and gives them to each contender twice in a row ("new",
+then "again"). Each round starts with another contender. The texts lie in a Python list. What is timed is the
+call of the Python interface that gets the numbers of tokens with the least work. Counts are compared with
+tiktoken's: a contender that is off is reported with its number of wrong texts; ours stops the run. The process
+is pinned to one processor, which also keeps thread pools to one thread. Contenders that are not installed are
+named and left out. `--json FILE` keeps the figures.
 
 `--start` reports the time to import and to count the first 10,000 tokens, and the memory, in fresh processes.
 """
@@ -21,13 +21,13 @@ import json
 import os
 import random
 import statistics
-import string
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,8 @@ Count = Callable[[list[str]], list[int]]
 
 BUILD = Path(__file__).resolve().parents[2] / "rust/bpe/tools/build_data.py"
 SCRIPTS = {
-    "cjk": "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后",
+    # Frequent characters, joined at random.
+    "cjk": "的一是不了人我在有他这中大来上国个到说们为子和你地出道也时年得就那要下以生会自着去之过家",
     "thai": "กขคงจฉชซญดตถทธนบปผฝพฟภมยรลวศสหอะาิีึืุูเแโใไ่้",
     "emoji": "".join(map(chr, range(0x1F600, 0x1F650))),
 }
@@ -46,7 +47,8 @@ SCRIPTS = {
 
 def stdlib_texts(rng: random.Random, total: int) -> list[str]:
     """Cut pieces out of the standard library's sources."""
-    pool = [path.read_text("utf-8", "replace") for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))]
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    pool = [path.read_text("utf-8", "replace") for path in sorted(folder.glob("*.py"))]
     out: list[str] = []
     while total > 0:
         source = rng.choice(pool)
@@ -62,7 +64,7 @@ def script_texts(rng: random.Random, kind: str, total: int) -> list[str]:
     pool = ["".join(rng.choices(letters, k=rng.randrange(1, 5))) for _ in range(2_000)]
     if kind == "emoji":
         pool += words.prose(rng, 200).split()
-    joint = {"cjk": ["", "", "", "，", "。\n"], "thai": ["", " ", " "], "emoji": [" "]}[kind]
+    joint = {"cjk": ["", "", "", "\uff0c", "。\n"], "thai": ["", " ", " "], "emoji": [" "]}[kind]
     return ["".join(rng.choice(pool) + rng.choice(joint) for _ in range(300)) for _ in range(total // 900)]
 
 
@@ -82,51 +84,40 @@ def lengths(offsets: bytes) -> list[int]:
 
 
 def lithify(encoding: str, _ranks: Path) -> Count:
-    from lithify import _core
-
-    return lambda texts: _core.count_texts(texts, encoding)
+    count = import_module("lithify._core").count_texts
+    return lambda texts: count(texts, encoding)  # type: ignore[no-any-return]
 
 
 def tiktoken(encoding: str, _ranks: Path) -> Count:
-    import tiktoken as module
-
-    encode = module.get_encoding(encoding).encode_ordinary
+    encode = import_module("tiktoken").get_encoding(encoding).encode_ordinary
     return lambda texts: [len(encode(text)) for text in texts]
 
 
 def bpe_openai(encoding: str, _ranks: Path) -> Count:
-    from bpe_openai import _bindings
-
-    count = _bindings.tokenizer_for_encoding(encoding).count
+    count = import_module("bpe_openai._bindings").tokenizer_for_encoding(encoding).count
     return lambda texts: [count(text) for text in texts]
 
 
 def toktok(encoding: str, _ranks: Path) -> Count:
-    import toktok as module
-
-    return lambda texts: list(module.batch_count(texts, encoding))
+    count = import_module("toktok").batch_count
+    return lambda texts: list(count(texts, encoding))
 
 
 def splintr(encoding: str, _ranks: Path) -> Count:
-    import splintr as module
-
-    flat = module.Tokenizer.from_pretrained(encoding).encode_batch_flat
+    flat = import_module("splintr").Tokenizer.from_pretrained(encoding).encode_batch_flat
     return lambda texts: lengths(flat(texts)[1])
 
 
 def fastokens(encoding: str, ranks: Path) -> Count:
-    import fastokens as module
-
-    flat = module.Tokenizer.from_tiktoken(str(ranks / f"{encoding}.tiktoken"), encoding=encoding).encode_batch_flat
+    path = str(ranks / f"{encoding}.tiktoken")
+    flat = import_module("fastokens").Tokenizer.from_tiktoken(path, encoding=encoding).encode_batch_flat
     return lambda texts: lengths(flat(texts)[1])
 
 
 def gigatoken(encoding: str, ranks: Path) -> Count:
-    import awkward
-    import gigatoken as module
-
-    encode = module.Tokenizer.from_tiktoken(ranks / f"{encoding}.tiktoken").encode_batch
-    return lambda texts: awkward.num(encode(texts, parallel=False)).to_list()
+    number = import_module("awkward").num
+    encode = import_module("gigatoken").Tokenizer.from_tiktoken(ranks / f"{encoding}.tiktoken").encode_batch
+    return lambda texts: list(number(encode(texts, parallel=False)))
 
 
 CONTENDERS: dict[str, Callable[[str, Path], Count]] = {
@@ -136,7 +127,7 @@ CONTENDERS: dict[str, Callable[[str, Path], Count]] = {
 
 def rank_files(folder: Path) -> None:
     """Write the rank files, under the names of tiktoken's cache and of the encodings."""
-    subprocess.run([sys.executable, BUILD, "--from-data", "--tiktoken-cache", folder], check=True)
+    subprocess.run([sys.executable, BUILD, "--from-data", "--tiktoken-cache", folder], check=True)  # noqa: S603
     sizes = sorted((path.stat().st_size, path) for path in folder.iterdir())
     for (_, path), name in zip(sizes, ("cl100k_base", "o200k_base"), strict=True):
         (folder / f"{name}.tiktoken").write_bytes(path.read_bytes())
@@ -164,7 +155,6 @@ def run(encoding: str, kind: str, rounds: int, ranks: Path, wanted: list[str]) -
     wrong = dict.fromkeys(names, 0)
     size = tokens = 0
     for number in range(rounds):
-        expected: list[int] | None = None
         results = {}
         for step in range(len(names)):
             name = names[(number + step) % len(names)]
@@ -176,7 +166,7 @@ def run(encoding: str, kind: str, rounds: int, ranks: Path, wanted: list[str]) -
             again[name].append(seconds * 1e3)
             assert twice == results[name], name
             size = sum(len(text.encode()) for text in texts)
-        expected = results["tiktoken"]
+        expected: list[int] = results["tiktoken"]
         tokens = sum(expected)
         for name in names:
             wrong[name] += sum(a != b for a, b in zip(expected, results[name], strict=True))
@@ -193,8 +183,17 @@ def run(encoding: str, kind: str, rounds: int, ranks: Path, wanted: list[str]) -
     print(f"\n{encoding}, {kind}: {size / 1e6:.2f} MB, {tokens} tokens, {rounds} rounds, medians in ms")
     print(f"{'':12}{'new':>9}{'again':>9}{'new min':>9}{'wrong':>7}")
     for name, row in rows.items():
-        print(f"{name:12}{row['new_ms']:9.1f}{row['again_ms']:9.1f}{row['new_min_ms']:9.1f}{row['wrong_texts']:7}")
-    return {"encoding": encoding, "corpus": kind, "bytes": size, "tokens": tokens, "rounds": rounds, "rows": rows}
+        print(
+            f"{name:12}{row['new_ms']:9.1f}{row['again_ms']:9.1f}{row['new_min_ms']:9.1f}{row['wrong_texts']:7}"
+        )
+    return {
+        "encoding": encoding,
+        "corpus": kind,
+        "bytes": size,
+        "tokens": tokens,
+        "rounds": rounds,
+        "rows": rows,
+    }
 
 
 START = """
@@ -205,34 +204,44 @@ from benches.python import bench_tokens
 imported = time.perf_counter()
 count = bench_tokens.CONTENDERS[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
 count([sys.argv[4]])
-import resource
 done = time.perf_counter()
-print((done - imported) * 1e3, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print((done - imported) * 1e3, int(peak.split()[1]) / 1024)
 """
+NOTHING = START.replace("count = ", "count = len or ").replace("count([sys.argv[4]])\n", "")
+
+
+def output(command: list[str]) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
 def start(encoding: str, ranks: Path, wanted: list[str]) -> None:
     """Print the time to import and count 10,000 tokens, and the memory beyond a process that does nothing."""
     text = "".join(corpus("stdlib", 1))[:38_000]
-    nothing = START.replace("count = ", "count = len or ").replace("count([sys.argv[4]])", "")
-    print(f"\n{encoding}: import and first {len(text)} bytes, in a fresh process, median of 5")
+    print(f"\n{encoding}: import, first {len(text)} characters; memory beyond an idle process")
     for name in wanted:
         if not importlib.util.find_spec(name):
             continue
         samples = []
-        for code in (START, nothing):
+        for code in (START, NOTHING):
             command = [sys.executable, "-c", code, name, encoding, str(ranks), text]
-            outputs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(5)]
-            samples.append([statistics.median(float(out.split()[column]) for out in outputs) for column in (0, 1)])
+            outputs = [output(command) for _ in range(5)]
+            samples.append(
+                [statistics.median(float(out.split()[column]) for out in outputs) for column in (0, 1)]
+            )
         print(f"{name:12}{samples[0][0]:9.1f} ms {samples[0][1] - samples[1][1]:7.1f} MB")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--encoding", choices=("o200k_base", "cl100k_base"), default="o200k_base")
     parser.add_argument("--corpus", action="append", choices=("history", "stdlib", *SCRIPTS))
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", action="append", choices=tuple(CONTENDERS), help="tiktoken always takes part")
+    parser.add_argument(
+        "--only", action="append", choices=tuple(CONTENDERS), help="tiktoken always takes part"
+    )
     parser.add_argument("--start", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

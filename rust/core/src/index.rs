@@ -5,7 +5,7 @@
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 /// A hash map with a fixed hasher. Never iterate it.
 #[allow(clippy::disallowed_types)]
@@ -55,8 +55,9 @@ pub struct Symbols {
     numbers: HashTable<u32>,
 }
 
-fn hash(text: &str) -> u64 {
-    let mut hasher = Fixed::default();
+/// The same on every run, and strong: whoever chooses texts cannot easily make them collide.
+pub(crate) fn strong_hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
     hasher.write(text.as_bytes());
     hasher.finish()
 }
@@ -66,13 +67,13 @@ impl Symbols {
     pub fn reserve(&mut self, strings: usize) {
         self.ends.reserve(strings);
         let (buffer, ends) = (&self.buffer, &self.ends);
-        self.numbers.reserve(strings, |&number| hash(at(buffer, ends, number)));
+        self.numbers.reserve(strings, |&number| strong_hash(at(buffer, ends, number)));
     }
     /// The symbol of a string; the same for the same string.
     pub fn intern(&mut self, text: &str) -> Symbol {
         let (buffer, ends) = (&self.buffer, &self.ends);
         let same = |&number: &u32| at(buffer, ends, number) == text;
-        match self.numbers.entry(hash(text), same, |&number| hash(at(buffer, ends, number))) {
+        match self.numbers.entry(strong_hash(text), same, |&number| strong_hash(at(buffer, ends, number))) {
             Entry::Occupied(known) => Symbol(*known.get()),
             Entry::Vacant(free) => {
                 let number = u32::try_from(ends.len()).unwrap_or(u32::MAX);

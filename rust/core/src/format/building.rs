@@ -2,7 +2,7 @@
 
 use super::Piece;
 use crate::build::Build;
-use crate::item::{BlockCut, Content, NewNotice};
+use crate::item::{BlockCut, Content, NewNotice, Role};
 use crate::node::{Key, Kind, Node};
 
 /// Our mark, of a kind without fields.
@@ -25,8 +25,10 @@ fn notice_mark<N>(notice: &NewNotice) -> Build<N> {
 }
 
 /// The message of a notice.
-pub(super) fn notice<N>(notice: &NewNotice, content: Build<N>) -> Build<N> {
-    Build::Map(vec![("role", Build::Text("user".to_owned())), ("content", content), ("_lithify", notice_mark(notice))])
+pub(super) fn notice<N>(role: Role, notice: &NewNotice) -> Build<N> {
+    let role = if role == Role::Assistant { "assistant" } else { "user" };
+    let content = Build::Text(notice.text.clone());
+    Build::Map(vec![("role", Build::Text(role.to_owned())), ("content", content), ("_lithify", notice_mark(notice))])
 }
 
 /// A message's content with the notice as one more text block.

@@ -8,7 +8,7 @@ use crate::count::{self, Counter};
 use crate::draft::{Draft, Layer};
 use crate::error::{Error, Result};
 use crate::format::{CLEARED, TRUNCATED};
-use crate::index::{Fixed, Map, Symbol};
+use crate::index::{Fixed, Map, Symbol, strong_hash};
 use crate::item::{BlockCut, Content, Role};
 use crate::node::Node;
 use crate::policy::{Clear, Policy};
@@ -390,13 +390,7 @@ fn is_repeat<N: Node>(draft: &Draft<N>, seen: &mut Map<u64, Alike>, part: usize)
         }
         Entry::Occupied(alike) => alike.into_mut(),
     };
-    let whole = |part: usize| {
-        tools::with_text(draft, text_of(part), |text| {
-            let mut hasher = Fixed::default();
-            hasher.write(text.as_bytes());
-            hasher.finish()
-        })
-    };
+    let whole = |part: usize| tools::with_text(draft, text_of(part), strong_hash);
     let first = alike.first;
     let by_hash = alike.by_hash.get_or_insert_with(|| Map::from_iter([(whole(first), vec![first])]));
     let same = by_hash.entry(whole(part)).or_default();

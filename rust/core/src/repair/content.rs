@@ -94,6 +94,8 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
         let kind = matches!(p.kind, PartKind::Text | PartKind::Call | PartKind::Result | PartKind::Image | PartKind::Document);
         kind && !p.blank && !p.cached && p.place != Place::Content
     };
+    // The next part that can take one, and those passed on the way: each is looked at once.
+    let (mut next, mut passed) = (0, Vec::new());
     for at in 0..parts.len() {
         if !(parts[at].blank && parts[at].cached) {
             continue;
@@ -103,7 +105,13 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
             parts[at].change().uncache = true;
             parts[at].cached = false;
         }
-        let taker = (at + 1..parts.len()).find(|&n| takes(&parts[n])).or_else(|| (0..at).rev().find(|&n| takes(&parts[n])));
+        while next < parts.len() && (next <= at || !takes(&parts[next])) {
+            if takes(&parts[next]) {
+                passed.push(next);
+            }
+            next += 1;
+        }
+        let taker = if next < parts.len() { Some(next) } else { passed.pop() };
         if let Some(taker) = taker {
             parts[taker].change().cache_from = Some(from);
             parts[taker].cached = true;
@@ -115,7 +123,8 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
 
 /// Anthropic: a leading assistant message gets a user message before it.
 pub(super) fn start<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Result<()> {
-    if draft.items.first().is_none_or(|first| first.role == Role::User) {
+    let fine = draft.items.first().map_or(draft.came == 0, |first| first.role == Role::User);
+    if fine {
         return Ok(());
     }
     let tokens = counter.count(START).map_err(|_| Error::Counter { index: None })?;
