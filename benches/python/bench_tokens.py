@@ -5,8 +5,8 @@
 Each round generates texts that no contender has seen and gives them to each contender twice in a row ("new",
 then "again"). Each round starts with another contender. The texts lie in a Python list. What is timed is the
 call of the Python interface that gets the numbers of tokens with the least work. Counts are compared with
-tiktoken's: a contender that is off is reported with its number of wrong texts; ours stops the run. The process
-is pinned to one processor, which also keeps thread pools to one thread. Contenders that are not installed are
+tiktoken's: a contender that is off is reported with its number of wrong texts; ours stops the run. The
+process is pinned to one processor, which also keeps thread pools to one thread. Contenders that are not installed are
 named and left out. `--json FILE` keeps the figures.
 
 `--start` reports the time to import and to count the first 10,000 tokens, and the memory, in fresh processes.
@@ -85,7 +85,7 @@ def lengths(offsets: bytes) -> list[int]:
 
 def lithify(encoding: str, _ranks: Path) -> Count:
     count = import_module("lithify._core").count_texts
-    return lambda texts: count(texts, encoding)  # type: ignore[no-any-return]
+    return lambda texts: count(texts, encoding)
 
 
 def tiktoken(encoding: str, _ranks: Path) -> Count:
