@@ -6,8 +6,8 @@ Each round generates texts that no contender has seen and gives them to each con
 then "again"). Each round starts with another contender. The texts lie in a Python list. What is timed is the
 call of the Python interface that gets the numbers of tokens with the least work. Counts are compared with
 tiktoken's: a contender that is off is reported with its number of wrong texts; ours stops the run. The
-process is pinned to one processor, which also keeps thread pools to one thread. Contenders that are not installed are
-named and left out. `--json FILE` keeps the figures.
+process is pinned to one processor, which also keeps thread pools to one thread. Contenders that are not
+installed are named and left out. `--json FILE` keeps the figures.
 
 `--start` reports the time to import and to count the first 10,000 tokens, and the memory, in fresh processes.
 """

@@ -1,3 +1,4 @@
+# ruff: noqa: INP001
 """Build the embedded vocabulary files from the rank files of the `tiktoken-rs` crate.
 
 A rank file has one line per token: the token's bytes in base64, a space, its rank. The ranks run from 0
@@ -24,6 +25,7 @@ import hashlib
 import struct
 import sys
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -77,8 +79,8 @@ def last_split(token: bytes, ranks: dict[bytes, int]) -> int:
     parts = [token[i : i + 1] for i in range(len(token))]
     if len(parts) == 1:
         return 0
-    while len(parts) > 2:
-        found = [(ranks[a + b], i) for i, (a, b) in enumerate(zip(parts, parts[1:], strict=False)) if a + b in ranks]
+    while len(parts) > 2:  # noqa: PLR2004 - the last join is the one asked for
+        found = [(ranks[a + b], i) for i, (a, b) in enumerate(pairwise(parts)) if a + b in ranks]
         if not found:
             return UNREACHABLE
         at = min(found)[1]
@@ -110,7 +112,8 @@ def main() -> None:
         if not args.from_data:
             packed = pack(tokens)
             target.write_bytes(packed)
-            sys.stdout.write(f"{target.name} {len(packed)} bytes sha256 {hashlib.sha256(packed).hexdigest()}\n")
+            digest = hashlib.sha256(packed).hexdigest()
+            sys.stdout.write(f"{target.name} {len(packed)} bytes sha256 {digest}\n")
         if args.tiktoken_cache:
             args.tiktoken_cache.mkdir(parents=True, exist_ok=True)
             key = hashlib.sha1(URL.format(name).encode(), usedforsecurity=False).hexdigest()
