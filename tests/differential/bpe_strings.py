@@ -154,7 +154,8 @@ def words(rng: random.Random) -> str:
 
 
 def log_line(rng: random.Random) -> str:
-    return f"2026-11-{rng.randrange(1, 31):02} {rng.random() * 9e4:.3f} [{rng.choice(WORDS)}] {rng.getrandbits(64):x}\n"
+    start = f"2026-11-{rng.randrange(1, 31):02} {rng.random() * 9e4:.3f}"
+    return f"{start} [{rng.choice(WORDS)}] {rng.getrandbits(64):x}\n"
 
 
 def json_like(rng: random.Random) -> str:
