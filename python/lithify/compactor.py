@@ -22,7 +22,7 @@ TokenCounter = Callable[[str], int]
 
 TRUNCATED: Final = "[truncated: output exceeded context limit]"
 _MOST: Final = 1 << 53
-_FORMATS: Final = ("openai_chat", "openai", "anthropic")
+_FORMATS: Final = ("openai_chat", "openai", "anthropic", "responses", "gemini", "bedrock")
 
 
 def compact(
@@ -47,7 +47,7 @@ def compact(
         reserve: tokens kept for the reply; 0 with `window` alone, the model's own share with `model=`.
         system: system text that the provider keeps beside the list; it is counted, never changed.
         tools: tool definitions; counted, never changed.
-        format: `"openai_chat"` or `"anthropic"`; detected when left out.
+        format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left out.
         policy: the settings.
         token_counter: a callable from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`;
             the built-in estimate when left out.
@@ -187,11 +187,12 @@ def wire(messages: Any) -> list[Any]:
 def _wired(message: Any) -> Any:
     if not isinstance(message, Mapping):
         return message
-    content = message.get("content")
+    name = "content" if "content" in message else "parts"  # Gemini's name for it
+    content = message.get(name)
     blocks = [_bare(block) for block in content] if isinstance(content, list) else []
     changed = any(a is not b for a, b in zip(blocks, content or [], strict=False))
     bare = _bare(message)
-    return {**bare, "content": blocks} if changed else bare
+    return {**bare, name: blocks} if changed else bare
 
 
 def _bare(value: Any) -> Any:
@@ -251,7 +252,8 @@ def _known(model: str | None) -> Model | None:
 def _named(name: str | None) -> str | None:
     if name is None or name in _FORMATS:
         return name
-    raise InvalidInput(field="format", expected='"openai_chat" or "anthropic"', got=describe(name))
+    expected = '"openai_chat", "anthropic", "responses", "gemini" or "bedrock"'
+    raise InvalidInput(field="format", expected=expected, got=describe(name))
 
 
 def _checked(policy: Policy | None) -> Policy:

@@ -10,6 +10,7 @@ use crate::count::{self, Counter};
 use crate::cuts;
 use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
+use crate::format::{Format, START};
 use crate::item::{Item, Made, NewNotice, Notice, Part, PartKind, Place, Role};
 use crate::node::Node;
 use crate::policy::{Policy, Prune};
@@ -115,6 +116,8 @@ struct Pruner<'a, N> {
     limit: u64,
     /// Price of the notice beyond its text.
     overhead: u64,
+    /// Price of a user message that keeps the turn order.
+    start: u64,
     facts: OnceCell<Facts>,
 }
 
@@ -142,6 +145,21 @@ impl<N: Node> Pruner<'_, N> {
     /// Messages that go when these units stay.
     fn dropped(&self, keep: &[bool]) -> u64 {
         self.units.iter().zip(keep).filter(|(unit, keep)| !**keep && !unit.notice).map(|(unit, _)| unit.items.len() as u64).sum()
+    }
+    /// Tokens of the user messages that the turn order needs between units that stay.
+    fn joints(&self, keep: &[bool]) -> u64 {
+        if self.draft.format != Format::Gemini {
+            return 0;
+        }
+        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
+        let (mut before, mut joints) = (None, 0);
+        for item in kept.flat_map(|(unit, _)| unit.items.clone()) {
+            let notice = self.overhead > 0 && before.is_none_or(|before| before < self.slot.at) && self.slot.at <= item;
+            let previous = before.map(|at| &self.draft.items[at]);
+            joints += u64::from(!notice && cuts::needs_user(self.draft, previous, &self.draft.items[item]));
+            before = Some(item);
+        }
+        joints * self.start
     }
     fn line(&self, dropped: u64) -> String {
         format!("[context compacted: {} earlier messages removed]", self.slot.removed + dropped)
@@ -171,7 +189,7 @@ impl<N: Node> Pruner<'_, N> {
         }
         let text_tokens = counter.count(&text).map_err(failed)?;
         let notice = NewNotice { removed: self.slot.removed + dropped, text, carry: carry.map(|(_, fields)| fields) };
-        let total = self.draft.ledger.request() + self.sum(&keep) + self.overhead + text_tokens;
+        let total = self.draft.ledger.request() + self.sum(&keep) + self.joints(&keep) + self.overhead + text_tokens;
         Ok(Some(Try { keep, notice, text_tokens, total }))
     }
     /// Keeps more while there is room: half of it for recent units, a quarter for older human messages.
@@ -237,6 +255,7 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         settings: &policy.prune,
         limit,
         overhead: if merge { 0 } else { count::MESSAGE },
+        start: count::MESSAGE + counter.count(START).map_err(|_| Error::Counter { index: None })?,
         facts: OnceCell::new(),
     };
     let mut newest = usize::try_from(pruner.messages() / 3).unwrap_or(usize::MAX).min(policy.prune.keep);
@@ -252,8 +271,8 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
     let Some(chosen) = chosen.filter(|t| t.total < before) else { return Ok(false) };
     let ranges: Vec<(Range<usize>, bool)> =
         pruner.units.iter().zip(&chosen.keep).map(|(unit, keep)| (unit.items.clone(), *keep && !unit.notice)).collect();
-    let slot = pruner.slot;
-    apply(draft, &slot, merge, ranges, chosen, before);
+    let (slot, start) = (pruner.slot, pruner.start);
+    apply(draft, &slot, merge, ranges, chosen, (before, start));
     Ok(true)
 }
 
@@ -263,7 +282,7 @@ fn apply<N: Node>(
     merge: bool,
     ranges: Vec<(Range<usize>, bool)>,
     chosen: Try,
-    before: u64,
+    (before, start): (u64, u64),
 ) {
     let notice_tokens = chosen.text_tokens + if merge { 0 } else { count::MESSAGE };
     let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed).into();
@@ -295,6 +314,9 @@ fn apply<N: Node>(
             push_notice(draft, &mut notice, chosen.text_tokens);
         }
         if keep[at] {
+            if cuts::needs_user(draft, draft.items.last(), &item) {
+                push_start(draft, start);
+            }
             draft.items.push(item);
             if merge && Some(at) == slot.first_human {
                 merge_notice(draft, notice.take(), chosen.text_tokens);
@@ -303,6 +325,16 @@ fn apply<N: Node>(
     }
     push_notice(draft, &mut notice, chosen.text_tokens);
     draft.recount();
+}
+
+/// A user message that keeps the turn order.
+fn push_start<N: Node>(draft: &mut Draft<N>, tokens: u64) {
+    let at = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
+    draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens - count::MESSAGE));
+    let item = Item { made: Some(Made::Start), ..Item::new(None, None, Role::User, at..at + 1, count::MESSAGE) };
+    draft.items.push(item);
+    let reason = "calls must follow a user's message".into();
+    draft.edits.push(Edit { layer: Layer::Prune, kind: "start", index: None, part: None, before: 0, after: tokens, reason });
 }
 
 fn push_notice<N: Node>(draft: &mut Draft<N>, notice: &mut Option<NewNotice>, tokens: u64) {

@@ -7,7 +7,7 @@
 use crate::count::{self, Counter};
 use crate::draft::{Draft, Layer};
 use crate::error::{Error, Result};
-use crate::format::{CLEARED, TRUNCATED};
+use crate::format::{CLEARED, Format, TRUNCATED};
 use crate::index::{Fixed, Map, Symbol};
 use crate::item::{BlockCut, Content, Role};
 use crate::node::Node;
@@ -298,8 +298,11 @@ fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64) -> Vec<Candi
 /// The number of turns that have started, up to and with each item.
 fn turns<N: Node>(draft: &Draft<N>) -> Vec<usize> {
     let mut turn = 0;
+    let (one_item_each, mut speaking) = (draft.format != Format::Responses, false);
     let count = |item: &crate::item::Item<N>| {
-        turn += usize::from(item.role == Role::Assistant);
+        let speaks = item.role == Role::Assistant;
+        turn += usize::from(speaks && (one_item_each || !speaking));
+        speaking = speaks;
         turn
     };
     draft.items.iter().map(count).collect()
