@@ -11,7 +11,7 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-from tests import histories
+from tests import histories, history_damage
 from tests.histories import ANTHROPIC, OPENAI, Case
 
 if TYPE_CHECKING:
@@ -23,6 +23,15 @@ RESPONSES = "responses"
 GEMINI = "gemini"
 BEDROCK = "bedrock"
 MORE_FORMATS = (RESPONSES, GEMINI, BEDROCK)
+
+#: Applied after the translation: one Responses item of several, a reasoning item alone, ...
+ITEM_DAMAGES = (
+    history_damage.drop_message,
+    history_damage.drop_span,
+    history_damage.repeat_message,
+    history_damage.move_message,
+    history_damage.swap_neighbours,
+)
 
 _SPOKEN = {"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "reasoning_content", "refusal"}
 
@@ -186,17 +195,23 @@ def bedrock_block(rng: random.Random, block: Message, names: dict[Any, Any], bar
 
 def case(seed: int, fmt: str, turns: int, damages: int) -> Case:
     """A case of a new format, broken `damages` times."""
-    return _translated(seed, fmt, lambda rng, base: histories.case(rng, base, turns, damages))
+    return _translated(seed, fmt, lambda rng, base: histories.case(rng, base, turns, damages), break_items=damages > 0)
 
 
 def valid_case(seed: int, fmt: str, turns: int, marks: int) -> Case:
     """A case of a new format that was valid in the format it comes from."""
-    return _translated(seed, fmt, lambda rng, base: histories.valid_case(rng, base, turns, marks))
+    return _translated(seed, fmt, lambda rng, base: histories.valid_case(rng, base, turns, marks), break_items=False)
 
 
-def _translated(seed: int, fmt: str, make: Callable[[random.Random, str], Case]) -> Case:
+def _translated(
+    seed: int, fmt: str, make: Callable[[random.Random, str], Case], *, break_items: bool
+) -> Case:
     rng = random.Random(seed)
     one = make(rng, OPENAI if fmt == RESPONSES else ANTHROPIC)
     one.messages = translate(rng, fmt, one.messages)
+    if break_items and one.messages:
+        for _ in range(rng.choice((0, 0, 1, 3))):
+            if one.messages:
+                rng.choice(ITEM_DAMAGES)(rng, fmt, one.messages)
     one.format = fmt
     return one

@@ -18,6 +18,7 @@ pub fn legal<N: Clone>(draft: &Draft<N>) -> Vec<bool> {
     let mut legal = vec![true; draft.items.len()];
     pairs::veto(draft, &mut legal);
     reasoning::veto(draft, &mut legal);
+    turn_order::veto(draft, &mut legal);
     legal
 }
 

@@ -79,11 +79,12 @@ fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
     let newest = (0..items.len()).rev().find(|&at| Some(at) != slot.notice);
     let stays = |at: usize| {
         let item = &items[at];
+        // In Gemini such a message goes with the calls behind it; one that is needed is made afresh.
+        let start = (item.stub && item.role == Role::User) || item.made == Some(Made::Start);
         let kept_by_role = item.role == Role::System
             || item.template
             || item.pinned
-            || (item.stub && item.role == Role::User)
-            || item.made == Some(Made::Start);
+            || (start && draft.format != Format::Gemini);
         kept_by_role || Some(at) == slot.first_human || Some(at) == last_human || Some(at) == newest
     };
     cuts::units(draft)
@@ -148,7 +149,7 @@ impl<N: Node> Pruner<'_, N> {
     }
     /// Tokens of the user messages that the turn order needs between units that stay.
     fn joints(&self, keep: &[bool]) -> u64 {
-        if self.draft.format != Format::Gemini {
+        if !matches!(self.draft.format, Format::Gemini | Format::Bedrock) {
             return 0;
         }
         let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
