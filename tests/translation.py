@@ -33,7 +33,16 @@ ITEM_DAMAGES = (
     history_damage.swap_neighbours,
 )
 
-_SPOKEN = {"role", "content", "tool_calls", "tool_call_id", "name", "function_call", "reasoning_content", "refusal"}
+_SPOKEN = {
+    "role",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "function_call",
+    "reasoning_content",
+    "refusal",
+}
 
 
 def translate(rng: random.Random, fmt: str, messages: list[Message]) -> list[Message]:
@@ -42,7 +51,9 @@ def translate(rng: random.Random, fmt: str, messages: list[Message]) -> list[Mes
     if fmt == RESPONSES:
         return [item for message in messages for item in responses(rng, message)]
     block = gemini_part if fmt == GEMINI else bedrock_block
-    names = {b.get("id"): b.get("name") for m in messages for b in blocks_of(m) if b.get("type") == "tool_use"}
+    names = {
+        b.get("id"): b.get("name") for m in messages for b in blocks_of(m) if b.get("type") == "tool_use"
+    }
     bare_ids = fmt == GEMINI and rng.random() < 0.5
     out = []
     for message in messages:
@@ -176,7 +187,9 @@ def bedrock_block(rng: random.Random, block: Message, names: dict[Any, Any], bar
         call = {"name": block["name"], "input": block["input"]}
         return {"toolUse": {**call, **({"toolUseId": block["id"]} if "id" in block else {})}, **rest}
     if kind == "tool_result":
-        content = [bedrock_block(random.Random(0), each, {}, False) for each in texts_of(block.get("content"))]  # noqa: FBT003
+        content = [
+            bedrock_block(random.Random(0), each, {}, False) for each in texts_of(block.get("content"))
+        ]  # noqa: FBT003
         if rng.random() < 0.2:
             content.append({"json": {"lines": [json.dumps(content)]}})
         result: Message = {"content": content}
@@ -195,12 +208,16 @@ def bedrock_block(rng: random.Random, block: Message, names: dict[Any, Any], bar
 
 def case(seed: int, fmt: str, turns: int, damages: int) -> Case:
     """A case of a new format, broken `damages` times."""
-    return _translated(seed, fmt, lambda rng, base: histories.case(rng, base, turns, damages), break_items=damages > 0)
+    return _translated(
+        seed, fmt, lambda rng, base: histories.case(rng, base, turns, damages), break_items=damages > 0
+    )
 
 
 def valid_case(seed: int, fmt: str, turns: int, marks: int) -> Case:
     """A case of a new format that was valid in the format it comes from."""
-    return _translated(seed, fmt, lambda rng, base: histories.valid_case(rng, base, turns, marks), break_items=False)
+    return _translated(
+        seed, fmt, lambda rng, base: histories.valid_case(rng, base, turns, marks), break_items=False
+    )
 
 
 def _translated(

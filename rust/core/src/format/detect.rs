@@ -22,6 +22,8 @@ pub fn detect<N: Node>(messages: &N) -> Result<Format> {
         }
         match signal(message) {
             Signal::Strong(format) => found = Some(format),
+            // A system message is any OpenAI format's.
+            Signal::Weak(Format::Responses) => weak = Some(Format::Responses),
             Signal::Weak(format) => weak = weak.or(Some(format)),
             Signal::None => {}
             Signal::Other(got) => failed = Some(Error::UnknownFormat { index: Some(index as usize), got }),
@@ -73,9 +75,9 @@ fn signal<N: Node>(message: &N) -> Signal {
         return Signal::Weak(Format::Responses);
     }
     let of_role = role.text(|t| match t.str {
-        "tool" | "function" | "developer" => Signal::Strong(Format::OpenAiChat),
+        "tool" | "function" => Signal::Strong(Format::OpenAiChat),
         "model" => Signal::Strong(Format::Gemini),
-        "system" => Signal::Weak(Format::OpenAiChat),
+        "system" | "developer" => Signal::Weak(Format::OpenAiChat),
         _ => Signal::None,
     });
     of_role.unwrap_or(Signal::None)
