@@ -1,7 +1,7 @@
 """Histories of the other formats, translated from those the generators of `tests.histories` write.
 
-OpenAI chat becomes Responses; Anthropic becomes Gemini and Bedrock Converse. What is broken stays broken, so that every
-damage is a damage of the new formats, too. Flags and unknown keys stay on the message.
+OpenAI chat becomes Responses; Anthropic becomes Gemini and Bedrock Converse. What is broken stays broken,
+so that every damage is a damage of the new formats, too. Flags and unknown keys stay on the message.
 """
 
 from __future__ import annotations
@@ -73,6 +73,11 @@ def blocks_of(message: Message) -> list[Message]:
     return content or []
 
 
+def kept(block: Message) -> Message:
+    """Our mark and unknown keys of a block."""
+    return {key: value for key, value in block.items() if key in ("_lithify", "x_note")}
+
+
 def texts_of(content: Any) -> list[Message]:
     return blocks_of({"content": content})
 
@@ -136,7 +141,7 @@ def item_content(content: Any, kind: str) -> Any:
 
 
 def gemini_part(rng: random.Random, block: Message, names: dict[Any, Any], bare: bool) -> Message:  # noqa: FBT001
-    rest = {key: block[key] for key in ("_lithify", "x_note") if key in block}
+    rest = kept(block)
     kind = block.get("type")
     if kind == "text":
         return {"text": block["text"], **rest}
@@ -175,7 +180,7 @@ def gemini_response(rng: random.Random, block: Message, names: dict[Any, Any], b
 
 def bedrock_block(rng: random.Random, block: Message, names: dict[Any, Any], bare: bool) -> Message:  # noqa: FBT001
     del names, bare
-    rest = {key: block[key] for key in ("_lithify", "x_note") if key in block}
+    rest = kept(block)
     kind = block.get("type")
     if kind == "text":
         return {"text": block["text"], **rest} if rng.random() < 0.97 else {"cachePoint": {"type": "default"}}
@@ -187,10 +192,9 @@ def bedrock_block(rng: random.Random, block: Message, names: dict[Any, Any], bar
         call = {"name": block["name"], "input": block["input"]}
         return {"toolUse": {**call, **({"toolUseId": block["id"]} if "id" in block else {})}, **rest}
     if kind == "tool_result":
-        content = [
-            bedrock_block(random.Random(0), each, {}, False) for each in texts_of(block.get("content"))
-        ]  # noqa: FBT003
-        if rng.random() < 0.2:
+        texts = texts_of(block.get("content"))
+        content = [bedrock_block(random.Random(0), each, {}, bare=False) for each in texts]
+        if "_lithify" not in block and rng.random() < 0.2:
             content.append({"json": {"lines": [json.dumps(content)]}})
         result: Message = {"content": content}
         if "is_error" in block:

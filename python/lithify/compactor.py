@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from lithify import _core
 from lithify.errors import DoesNotFit, InvalidInput, describe
 from lithify.policy import Policy
-from lithify.result import Edit, Inspection, Plan, Result, ToolResult, Violation
+from lithify.result import Inspection, Plan, Result, ToolResult, Violation
 
 if TYPE_CHECKING:
     from lithify.models import Model
@@ -47,7 +47,8 @@ def compact(
         reserve: tokens kept for the reply; 0 with `window` alone, the model's own share with `model=`.
         system: system text that the provider keeps beside the list; it is counted, never changed.
         tools: tool definitions; counted, never changed.
-        format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left out.
+        format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left
+            out.
         policy: the settings.
         token_counter: a callable from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`;
             the built-in estimate when left out.

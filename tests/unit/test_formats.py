@@ -1,4 +1,4 @@
-"""OpenAI Responses, Gemini and Bedrock Converse: every rule that the engine holds to, by hand-written cases."""
+"""OpenAI Responses, Gemini and Bedrock Converse: every rule that the engine holds to, case by case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN = {"_lithify": {"kind": "stub"}}
 
 
 def repaired(messages: list[Any], fmt: str) -> list[Any]:
-    """The repaired history; checks that it is valid, that the input is as it was, and that a second repair does nothing."""
+    """The repaired history; checks that it is valid, the input as it was, and a second repair idle."""
     before = copy.deepcopy(messages)
     assert lithify.validate(messages, format=fmt), "the case is meant to be damaged"
     out = lithify.repair(messages, format=fmt).messages

@@ -51,9 +51,8 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
     item.merged_notice = merged;
     if draft.parts[start..].iter().any(Part::is_call) {
         let calls = draft.parts[start..].iter().filter(|p| p.is_call());
-        let turn = calls.filter_map(|p| {
-            Some(TurnCall { id: p.id?, name: p.name, anonymous: p.legacy, answered: false, stubbed: false })
-        });
+        let turn = calls
+            .filter_map(|p| Some(TurnCall { id: p.id?, name: p.name, anonymous: p.legacy, answered: false, stubbed: false }));
         draft.turn = turn.collect();
     }
     Ok(())

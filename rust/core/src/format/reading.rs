@@ -124,7 +124,14 @@ impl<'a, N: Node> Reader<'a, N> {
         &mut self.draft.parts[at]
     }
     /// Appends a call, priced by its name and arguments.
-    pub fn push_call(&mut self, place: Place, node: &N, id: Option<&N>, name: Option<&N>, args: Option<&N>) -> Result<&mut Part<N>> {
+    pub fn push_call(
+        &mut self,
+        place: Place,
+        node: &N,
+        id: Option<&N>,
+        name: Option<&N>,
+        args: Option<&N>,
+    ) -> Result<&mut Part<N>> {
         let mut tokens = count::CALL;
         let mut lossy = false;
         if let Some(name) = name

@@ -81,10 +81,7 @@ fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
         let item = &items[at];
         // In Gemini such a message goes with the calls behind it; one that is needed is made afresh.
         let start = (item.stub && item.role == Role::User) || item.made == Some(Made::Start);
-        let kept_by_role = item.role == Role::System
-            || item.template
-            || item.pinned
-            || (start && draft.format != Format::Gemini);
+        let kept_by_role = item.role == Role::System || item.template || item.pinned || (start && draft.format != Format::Gemini);
         kept_by_role || Some(at) == slot.first_human || Some(at) == last_human || Some(at) == newest
     };
     cuts::units(draft)

@@ -2,9 +2,9 @@
 
 use super::{log, unpinned};
 use crate::count::{self, Counter};
+use crate::cuts::needs_user;
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::cuts::needs_user;
 use crate::format::{Format, START};
 use crate::item::{Item, Made, Part, PartKind, Place, Role};
 use crate::node::Node;
