@@ -258,12 +258,12 @@ def flags(rng: random.Random, fmt: str, messages: list[Message]) -> None:
                 ("_pin", True),
                 ("_pin", True),
                 ("_pin", False),
-                ("_pin", "yes"),
+                ("_pin", None),
                 ("_category", "template"),
                 ("_category", "other"),
                 ("_done", True),
                 ("_done", True),
-                ("_done", 1),
+                ("_done", False),
             )
         )
         message[key] = value

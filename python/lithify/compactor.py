@@ -168,40 +168,60 @@ def inspect(
     )
 
 
-def pin(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a message that is never changed and never dropped. `wire` takes the mark off again."""
-    if not isinstance(message, Mapping):
-        raise InvalidInput(field="message", expected="a message mapping", got=describe(message))
-    return {**message, "_pin": True}
+def pin(message: Any) -> dict[str, Any]:
+    """Return a copy of a message, as a dict, that is never changed and never dropped. `wire` takes it off.
+
+    Takes mappings and the SDKs' own objects. Raises `InvalidInput` for anything else.
+    """
+    return {**_fields(message), "_pin": True}
+
+
+def _fields(message: Any) -> dict[str, Any]:
+    if isinstance(message, Mapping):
+        return dict(message)
+    if hasattr(message, "model_dump"):
+        return dict(message.model_dump(exclude_none=True, by_alias=True))
+    names = getattr(type(message), "__dataclass_fields__", None) or getattr(
+        type(message), "__struct_fields__", None
+    )
+    if names is None:
+        raise InvalidInput(
+            field="message",
+            expected="a message: a mapping or an SDK's own object",
+            got=describe(message),
+            remedy="Pass one message of the history.",
+        )
+    return {name: getattr(message, name) for name in names if getattr(message, name) is not None}
 
 
 def wire(messages: Any) -> list[Any]:
     """Return the messages without underscore keys, as a provider takes them.
 
-    Only messages (and blocks) that carry such keys are copied; all others are the same objects.
+    Keys are taken off messages, their content blocks (also those inside results) and their tool calls, never
+    from arguments. Only what carries such keys is copied; all else are the same objects.
     """
     if not isinstance(messages, list | tuple):
         raise InvalidInput(field="messages", expected="a list of messages", got=describe(messages))
-    return [_wired(message) for message in messages]
-
-
-def _wired(message: Any) -> Any:
-    if not isinstance(message, Mapping):
-        return message
-    name = "content" if "content" in message else "parts"  # Gemini's name for it
-    content = message.get(name)
-    blocks = [_bare(block) for block in content] if isinstance(content, list) else []
-    changed = any(a is not b for a, b in zip(blocks, content or [], strict=False))
-    bare = _bare(message)
-    return {**bare, name: blocks} if changed else bare
+    return [_bare(message) for message in messages]
 
 
 def _bare(value: Any) -> Any:
-    if not isinstance(value, Mapping) or not any(
-        isinstance(key, str) and key.startswith("_") for key in value
-    ):
+    """Return a message or block without underscore keys, at every depth that is ours to look at."""
+    if not isinstance(value, Mapping):
         return value
-    return {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith("_"))}
+    out: dict[str, Any] = {}
+    changed = False
+    for key, item in value.items():
+        if isinstance(key, str) and key.startswith("_"):
+            changed = True
+            continue
+        new = item
+        if key in ("content", "tool_calls", "parts") and isinstance(item, list | tuple):
+            bare = [_bare(block) for block in item]
+            if any(a is not b for a, b in zip(bare, item, strict=True)):
+                new, changed = bare, True
+        out[key] = new
+    return out if changed else value
 
 
 def input_limit(window: float | None, known: Model | None, reserve: int | None) -> int:

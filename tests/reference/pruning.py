@@ -103,7 +103,8 @@ def prune(  # noqa: PLR0917
     room = share(settings["target"], limit) - (request + cost(kept)) - reserve
     if room > 0:
         kept += keep_recent(messages, middle, cost, share(settings["recent_share"], room))
-        kept += keep_verbatim(messages, middle, kept, cost, share(settings["verbatim_share"], room), fmt)
+        if not policy["strict_alternation"]:  # they would stand side by side
+            kept += keep_verbatim(messages, middle, kept, cost, share(settings["verbatim_share"], room), fmt)
     dropped = sum(i not in kept for unit in middle for i in unit)
     if dropped == 0:
         return None
@@ -182,13 +183,25 @@ def assemble(  # noqa: PLR0917
     text = notice_text(removed)
     out: list[tuple[Message, int | None]] = [(messages[i], i) for i in sorted(kept)]
     first = next((i for i in humans(messages, fmt) if i in kept), None)
-    strict = policy["strict_alternation"] or merged is not None
-    if strict and first is not None and not pinned(messages[first]):
+    strict = policy["strict_alternation"]
+    after = [messages[i] for i in sorted(kept) if first is not None and i > first and not system(messages[i])]
+    between = strict and bool(after) and after[0]["role"] == "user"
+    if merged is not None and len(messages[merged[0]]["content"]) == 1:
+        between = False  # without the notice that message would be empty
+    join = (strict or merged is not None) and not between
+    if strict and old is not None and first is not None and old < first:
+        head = next(i for i in sorted(kept) if not system(messages[i]))
+        join, between = join and head == first, between and head == first
+    if join and first is not None and not pinned(messages[first]):
         block = {"type": "text", "text": text, **own}
         at = next(place for place, (_, index) in enumerate(out) if index == first)
         out[at] = (with_notice_block(messages[first], block, merged), first)
         return out
-    notice = {"role": "user", "content": text, **own}
+    if between and merged is not None and first is not None:
+        at = next(place for place, (_, index) in enumerate(out) if index == first)
+        rest = [block for i, block in enumerate(messages[first]["content"]) if i != merged[1]]
+        out[at] = ({**messages[first], "content": rest}, first)
+    notice = {"role": "assistant" if between else "user", "content": text, **own}
     out.insert(notice_slot(out, old, first), (notice, None))
     return out
 

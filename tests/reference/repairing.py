@@ -90,7 +90,7 @@ def repair(messages: list[Message], fmt: str) -> list[tuple[Message, int | None]
         place_anthropic(work, waiting)
     finished = [finish(item, fmt) for item in work]
     if fmt == ANTHROPIC:
-        finished = start_with_user(without_empties(finished))
+        finished = start_with_user(without_empties(finished)) if messages else []
     else:
         finished = [(empty_list_to_text(message, index), index) for message, index in finished]
     return finished
@@ -546,7 +546,7 @@ def takes_cache_control(block: Message) -> bool:
 
 
 def start_with_user(found: list[tuple[Message, int | None]]) -> list[tuple[Message, int | None]]:
-    if found and found[0][0]["role"] == "assistant":
+    if not found or found[0][0]["role"] == "assistant":
         stub = {"role": "user", "content": START, "_lithify": {"kind": "stub"}}
         return [(stub, None), *found]
     return found

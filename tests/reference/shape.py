@@ -255,7 +255,7 @@ def notice_index(messages: list[Message], fmt: str) -> int | None:
 
 
 def is_marked_notice(message: Message) -> bool:
-    return message["role"] == "user" and mark(message) == "notice"
+    return message["role"] in ("user", "assistant") and mark(message) == "notice"
 
 
 def humans(messages: list[Message], fmt: str) -> list[int]:

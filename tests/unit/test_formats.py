@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import lithify
@@ -496,24 +497,7 @@ def long_history(fmt: str) -> list[Any]:
         turn = [bed("assistant", THOUGHT, "look " * 9, use("i")), bed("user", used("i", "text " * 200))]
         history = [bed("user", "do this " * 9)]
     for n in range(60):
-        for message in copy.deepcopy(turn):
-            for holder in (
-                message,
-                *message.get("parts", []),
-                *(message.get("content") if fmt == "bedrock" else []),
-            ):
-                inner = next(
-                    (
-                        holder[k]
-                        for k in ("functionCall", "functionResponse", "toolUse", "toolResult")
-                        if k in holder
-                    ),
-                    holder,
-                )
-                for key in ("call_id", "id", "toolUseId"):
-                    if inner.get(key) == "i":
-                        inner[key] = f"i{n}"
-            history.append(message)
+        history += json.loads(json.dumps(turn).replace('"i"', f'"i{n}"'))
     return history
 
 

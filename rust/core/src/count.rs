@@ -59,16 +59,19 @@ impl Counter for Chars4 {
     }
 }
 
-/// Price of a node as compact JSON.
-pub(crate) fn json<N: Node>(node: &N, counter: &mut dyn Counter) -> Result<u64, Failed> {
+/// Price of a node as compact JSON, and whether a lone surrogate is in it; `None` when it is nested too deep or too large.
+pub(crate) fn json<N: Node>(node: &N, counter: &mut dyn Counter) -> Result<Option<(u64, bool)>, Failed> {
     let mut writer = Writer::plain();
     node.write_json(&mut writer);
-    counter.count(&writer.out)
+    if writer.excess { Ok(None) } else { counter.count(&writer.out).map(|tokens| Some((tokens, writer.lossy))) }
 }
 
 /// Price of an unknown block: its compact JSON, each blob in it as one image.
-pub(crate) fn opaque<N: Node>(node: &N, image: u64, counter: &mut dyn Counter) -> Result<u64, Failed> {
+pub(crate) fn opaque<N: Node>(node: &N, image: u64, counter: &mut dyn Counter) -> Result<Option<u64>, Failed> {
     let mut writer = Writer::without_blobs();
     node.write_json(&mut writer);
-    Ok(counter.count(&writer.out)? + image * u64::from(writer.blobs))
+    if writer.excess {
+        return Ok(None);
+    }
+    Ok(Some(counter.count(&writer.out)? + image * u64::from(writer.blobs)))
 }

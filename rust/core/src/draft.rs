@@ -110,6 +110,7 @@ impl<N: Clone> Draft<N> {
         self.items.reserve(messages);
         self.parts.reserve(messages + messages / 2);
         self.ledger.reserve(messages);
+        self.symbols.reserve(messages / 2);
     }
     /// Tokens of the request as it stands.
     #[must_use]

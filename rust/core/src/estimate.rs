@@ -92,6 +92,8 @@ impl std::fmt::Debug for Weights {
     }
 }
 
+/// Bytes of the longest common pieces (runs of one sign).
+const LONGEST_PIECE: u64 = 64;
 /// Texts up to this length are copied beside zeros; longer ones are read in place.
 const SHORT: usize = 64;
 
@@ -123,7 +125,9 @@ pub fn estimate_units(text: &[u8], weights: &Weights) -> u64 {
         let tail = [text[len - 3], text[len - 2], text[len - 1], 0];
         weights.sum(&head) + weights.sum(text) + weights.sum(&tail)
     };
-    (steps.max(0).unsigned_abs() * weights.scale).max(UNITS_PER_TOKEN)
+    // The longest pieces that the encodings know are runs of about 64 bytes: no text costs less than that.
+    let least = (len as u64 * UNITS_PER_TOKEN).div_ceil(LONGEST_PIECE);
+    (steps.max(0).unsigned_abs() * weights.scale).max(least).max(UNITS_PER_TOKEN)
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 //! Ids and tool names are compared all the time and stored everywhere; as [`Symbol`]s both are free. The map has a fixed hasher and
 //! is never iterated, so that nothing depends on hash order.
 
-use std::hash::{BuildHasherDefault, Hasher};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 /// A hash map with a fixed hasher. Never iterate it.
 #[allow(clippy::disallowed_types)]
@@ -44,42 +46,63 @@ impl Hasher for Fixed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(pub u32);
 
-/// The strings seen so far.
+/// The strings seen so far, end to end in one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    texts: Vec<Box<str>>,
-    numbers: Map<Box<str>, u32>,
+    buffer: String,
+    /// Where each string ends.
+    ends: Vec<usize>,
+    numbers: HashTable<u32>,
+}
+
+/// The same on every run, and strong: whoever chooses texts cannot easily make them collide.
+pub(crate) fn strong_hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 impl Symbols {
+    /// Makes room for that many strings.
+    pub fn reserve(&mut self, strings: usize) {
+        self.ends.reserve(strings);
+        let (buffer, ends) = (&self.buffer, &self.ends);
+        self.numbers.reserve(strings, |&number| strong_hash(at(buffer, ends, number)));
+    }
     /// The symbol of a string; the same for the same string.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(&number) = self.numbers.get(text) {
-            return Symbol(number);
+        let (buffer, ends) = (&self.buffer, &self.ends);
+        let same = |&number: &u32| at(buffer, ends, number) == text;
+        match self.numbers.entry(strong_hash(text), same, |&number| strong_hash(at(buffer, ends, number))) {
+            Entry::Occupied(known) => Symbol(*known.get()),
+            Entry::Vacant(free) => {
+                let number = u32::try_from(ends.len()).unwrap_or(u32::MAX);
+                free.insert(number);
+                self.buffer.push_str(text);
+                self.ends.push(self.buffer.len());
+                Symbol(number)
+            }
         }
-        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.texts.push(text.into());
-        self.numbers.insert(text.into(), number);
-        Symbol(number)
-    }
-    /// The symbol of a string that was interned before.
-    #[must_use]
-    pub fn find(&self, text: &str) -> Option<Symbol> {
-        self.numbers.get(text).copied().map(Symbol)
     }
     /// The string.
     #[must_use]
     pub fn text(&self, symbol: Symbol) -> &str {
-        &self.texts[symbol.0 as usize]
+        at(&self.buffer, &self.ends, symbol.0)
     }
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.ends.len()
     }
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.ends.is_empty()
     }
+}
+
+fn at<'a>(buffer: &'a str, ends: &[usize], number: u32) -> &'a str {
+    let number = number as usize;
+    let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+    &buffer[start..ends[number]]
 }

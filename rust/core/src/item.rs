@@ -259,7 +259,7 @@ pub struct NewNotice {
 /// What a message that the plan makes is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
-    /// The notice of a pruned middle.
+    /// The notice of a pruned middle; the role is the item's.
     Notice(Box<NewNotice>),
     /// A result message with stubs or moved results (its parts say which).
     Results,

@@ -11,8 +11,10 @@ use serde_json::Value;
 /// Shorter strings are never taken for blobs.
 const BLOB_LENGTH: usize = 512;
 
-/// Nesting beyond this is not followed: its text would cost nothing, and no provider accepts it.
+/// Deeper nesting is refused: a value that contains itself has no end, and no provider accepts such depth.
 pub const MAX_DEPTH: u32 = 200;
+/// More values than these are refused: a few lists that share each other can stand for billions.
+pub const MAX_VALUES: u64 = 4_000_000;
 
 /// Collects compact JSON.
 #[derive(Debug, Default)]
@@ -24,7 +26,11 @@ pub struct Writer {
     /// Whether blobs are taken out.
     pub skip_blobs: bool,
     /// Current nesting.
-    pub depth: u32,
+    depth: u32,
+    /// Values so far.
+    values: u64,
+    /// The value is nested too deep or holds too many values; what was written is not the whole.
+    pub excess: bool,
     /// Whether a string held a lone surrogate.
     pub lossy: bool,
 }
@@ -39,6 +45,17 @@ impl Writer {
     #[must_use]
     pub fn without_blobs() -> Self {
         Self { skip_blobs: true, ..Self::default() }
+    }
+    /// Called before a value is written; says whether there is still room for it. [`leave`](Self::leave) follows in any case.
+    pub fn enter(&mut self) -> bool {
+        self.depth += 1;
+        self.values += 1;
+        self.excess |= self.depth > MAX_DEPTH || self.values > MAX_VALUES;
+        !self.excess
+    }
+    /// Called after a value was written.
+    pub fn leave(&mut self) {
+        self.depth -= 1;
     }
     /// Appends a string value.
     pub fn string(&mut self, text: &str) {
@@ -157,34 +174,40 @@ impl Node for &Value {
         }
     }
     fn write_json(&self, out: &mut Writer) {
-        match self {
-            Value::String(text) => out.string(text),
-            Value::Array(list) => {
-                out.out.push('[');
-                for (at, value) in list.iter().enumerate() {
-                    if at > 0 {
-                        out.out.push(',');
-                    }
-                    value.write_json(out);
-                }
-                out.out.push(']');
-            }
-            Value::Object(map) => {
-                out.out.push('{');
-                for (at, (key, value)) in map.iter().enumerate() {
-                    if at > 0 {
-                        out.out.push(',');
-                    }
-                    quote(key, &mut out.out);
-                    out.out.push(':');
-                    value.write_json(out);
-                }
-                out.out.push('}');
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => out.out.push_str(&self.to_string()),
+        if out.enter() {
+            write(self, out);
         }
+        out.leave();
     }
     fn type_name(&self) -> String {
         format!("{:?}", self.kind())
+    }
+}
+fn write(value: &Value, out: &mut Writer) {
+    match value {
+        Value::String(text) => out.string(text),
+        Value::Array(list) => {
+            out.out.push('[');
+            for (at, value) in list.iter().enumerate() {
+                if at > 0 {
+                    out.out.push(',');
+                }
+                value.write_json(out);
+            }
+            out.out.push(']');
+        }
+        Value::Object(map) => {
+            out.out.push('{');
+            for (at, (key, value)) in map.iter().enumerate() {
+                if at > 0 {
+                    out.out.push(',');
+                }
+                quote(key, &mut out.out);
+                out.out.push(':');
+                value.write_json(out);
+            }
+            out.out.push('}');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => out.out.push_str(&value.to_string()),
     }
 }

@@ -4,7 +4,7 @@ use crate::build::Message;
 use crate::count::{self, Counter};
 use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
-use crate::format::{Format, detect};
+use crate::format::{EXCESS_REMEDY, EXPECTED_SIZE, Format, detect};
 use crate::item::Category;
 use crate::layers::{prune, tool_results};
 use crate::node::{Key, Kind, Node};
@@ -70,7 +70,7 @@ pub fn read<N: Node>(
     }
     let format = match format {
         Some(format) => format,
-        None => detect(messages)?,
+        None => detect(messages, system.is_some_and(|s| s.kind() != Kind::Null))?,
     };
     let mut draft = Draft::new(format);
     draft.reserve(messages.len_hint());
@@ -124,7 +124,17 @@ fn tool_tokens<N: Node>(tools: &N, counter: &mut dyn Counter) -> Result<u64> {
     let mut total = Ok(0);
     tools.elements(|_, tool| {
         if let Ok(sum) = &total {
-            total = count::json(tool, counter).map(|t| sum + t + count::TOOL).map_err(|_| Error::Counter { index: None });
+            total = match count::json(tool, counter) {
+                Ok(Some((tokens, _))) => Ok(sum + tokens + count::TOOL),
+                Ok(None) => Err(Error::Invalid {
+                    index: None,
+                    field: "tools".to_owned(),
+                    expected: EXPECTED_SIZE.to_owned(),
+                    got: format!("{} beyond that", tool.type_name()),
+                    remedy: EXCESS_REMEDY,
+                }),
+                Err(_) => Err(Error::Counter { index: None }),
+            };
         }
     });
     total

@@ -1,7 +1,7 @@
 //! A Python object as the engine's `Node`: dicts, lists and strings directly; mappings and the SDKs' own objects by their fields.
 
 use crate::text;
-use lithify_core::json::{MAX_DEPTH, Writer, quote};
+use lithify_core::json::{Writer, quote};
 use lithify_core::node::{Key, Kind, Node, Text};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -156,13 +156,10 @@ impl Node for PyNode<'_> {
         found
     }
     fn write_json(&self, out: &mut Writer) {
-        out.depth += 1;
-        if out.depth <= MAX_DEPTH {
-            write(self, out)
-        } else {
-            out.out.push_str("null")
+        if out.enter() {
+            write(self, out);
         }
-        out.depth -= 1;
+        out.leave();
     }
     fn type_name(&self) -> String {
         self.0.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string())

@@ -23,9 +23,11 @@ fn plain(text: &[u8], weights: &Weights) -> u64 {
     let mut total = 0_i64;
     for i in 0..text.len() as isize {
         let quad = [at(i - 2), at(i - 1), at(i), at(i + 1)];
-        total += i64::from(weights.steps(quad)) - ZERO;
+        total += i64::from(weights.steps(u64::from(u32::from_le_bytes(quad)))) - ZERO;
     }
-    (total.max(0) as u64 * weights.scale).max(UNITS_PER_TOKEN)
+    (total.max(0) as u64 * weights.scale)
+        .max(text.len() as u64 * UNITS_PER_TOKEN / 64 + u64::from(!text.len().is_multiple_of(64)))
+        .max(UNITS_PER_TOKEN)
 }
 
 #[test]

@@ -10,7 +10,6 @@ use crate::count::{self, Counter};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::item::{Item, Made, Notice, Part, PartKind, Place, Role};
-use crate::json::Writer;
 use crate::node::{Key, Kind, Node};
 
 const CONTENT: &str = "a string or a list of content blocks";
@@ -50,7 +49,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
             return Err(reader.invalid("content", CONTENT, content, REMEDY));
         }
     }
-    let item = reader.finish(message, speaker, count::MESSAGE, flags);
+    let item = reader.finish(message, speaker, count::MESSAGE, flags)?;
     item.merged_notice = merged;
     Ok(())
 }
@@ -261,10 +260,9 @@ fn read_call<N: Node>(reader: &mut Reader<'_, N>, place: Place, block: &N, f: &B
             }
             None if input.kind() == Kind::Null => 0,
             None => {
-                let mut writer = Writer::plain();
-                input.write_json(&mut writer);
-                lossy |= writer.lossy;
-                reader.counter.count(&writer.out).map_err(|_| reader.failed())?
+                let counted = reader.json(input)?;
+                lossy |= counted.lossy;
+                counted.tokens
             }
         };
     }
@@ -335,7 +333,7 @@ pub(super) fn pieces<N: Node>(part: &Part<N>, image: u64) -> Vec<Piece<N>> {
 pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
     match &item.made {
-        Some(Made::Notice(notice)) => return super::notice(notice, ("content", Build::Text(notice.text.clone()))),
+        Some(Made::Notice(notice)) => return super::notice(item.role, notice),
         Some(Made::Start) => return super::marked("user", ("content", Build::Text(START.to_owned())), "stub"),
         Some(Made::Results) | None => {}
     }

@@ -42,7 +42,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         });
         outcome?;
     }
-    let item = reader.finish(message, speaker, count::MESSAGE, flags);
+    let item = reader.finish(message, speaker, count::MESSAGE, flags)?;
     item.merged_notice = merged;
     Ok(())
 }
@@ -129,8 +129,10 @@ fn read_block<N: Node>(
             }
         }
         Key::Json if speaker == Role::Tool => {
-            let tokens = reader.json(&inner)?;
-            priced(reader, PartKind::Opaque, tokens);
+            let counted = reader.json(&inner)?;
+            let mut part = Part::new(PartKind::Opaque, place, reader.source(), Some(block.clone()), counted.tokens);
+            part.lossy = counted.lossy;
+            reader.push(part);
         }
         _ => {
             reader.push_opaque(place, block)?;

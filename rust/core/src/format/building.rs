@@ -3,7 +3,7 @@
 use super::Piece;
 use crate::build::Build;
 use crate::draft::Draft;
-use crate::item::{BlockCut, Content, Item, Made, NewNotice, Part};
+use crate::item::{BlockCut, Content, Item, Made, NewNotice, Part, Role};
 use crate::node::{Key, Kind, Node};
 
 /// Our mark, of a kind without fields.
@@ -26,8 +26,10 @@ fn notice_mark<N>(notice: &NewNotice) -> Build<N> {
 }
 
 /// The message of a notice.
-pub(super) fn notice<N>(notice: &NewNotice, content: (&'static str, Build<N>)) -> Build<N> {
-    Build::Map(vec![("role", Build::Text("user".to_owned())), content, ("_lithify", notice_mark(notice))])
+pub(super) fn notice<N>(role: Role, notice: &NewNotice) -> Build<N> {
+    let role = if role == Role::Assistant { "assistant" } else { "user" };
+    let content = Build::Text(notice.text.clone());
+    Build::Map(vec![("role", Build::Text(role.to_owned())), ("content", content), ("_lithify", notice_mark(notice))])
 }
 
 /// A text block; `kind` is its `type`, in formats that have one.
@@ -50,7 +52,15 @@ pub(super) fn message_of_blocks<N: Node>(
     block: impl Fn(&Part<N>) -> Build<N>,
 ) -> Build<N> {
     match &item.made {
-        Some(Made::Notice(new)) => return notice(new, (key.as_str(), one_text(&new.text))),
+        Some(Made::Notice(notice)) => {
+            let role = match (item.role, key) {
+                (Role::Assistant, Key::Parts) => "model",
+                (Role::Assistant, _) => "assistant",
+                _ => "user",
+            };
+            let content = (key.as_str(), one_text(&notice.text));
+            return Build::Map(vec![("role", Build::Text(role.to_owned())), content, ("_lithify", notice_mark(notice))]);
+        }
         Some(Made::Start) => return marked("user", (key.as_str(), one_text(super::START)), "stub"),
         Some(Made::Results) | None => {}
     }
@@ -143,6 +153,7 @@ pub(super) fn sendable_content<N: Node>(content: N) -> Build<N> {
             content.elements(|_, block| blocks.push(sendable_block(block.clone())));
             Build::List(blocks)
         }
+        Kind::Map => Build::Sendable(content),
         _ => Build::Same(content),
     }
 }

@@ -1,18 +1,19 @@
 //! Which provider's shape a history has, told from its content.
 //!
 //! Roles and keys that only one provider knows decide; the first decisive message wins, and the reader of that format refuses
-//! what belongs to the other. A history of plain texts is valid in both: it is read as OpenAI chat.
+//! what belongs to the other. A history of plain texts is valid in both: it is read as OpenAI chat, unless a system prompt stands
+//! beside the list.
 
 use super::Format;
 use super::reading::describe;
 use crate::error::{Error, Result};
 use crate::node::{Key, Kind, Node};
 
-/// Tells the format of a history.
+/// Tells the format of a history, which has a system prompt beside the list or not.
 ///
 /// # Errors
 /// [`Error::UnknownFormat`] for a shape that no reader takes.
-pub fn detect<N: Node>(messages: &N) -> Result<Format> {
+pub fn detect<N: Node>(messages: &N, system: bool) -> Result<Format> {
     let mut found = None;
     let mut weak = None;
     let mut failed = None;
@@ -32,7 +33,7 @@ pub fn detect<N: Node>(messages: &N) -> Result<Format> {
     match (found, failed) {
         (Some(format), _) => Ok(format),
         (None, Some(error)) => Err(error),
-        (None, None) => Ok(weak.unwrap_or(Format::OpenAiChat)),
+        (None, None) => Ok(weak.unwrap_or(if system { Format::Anthropic } else { Format::OpenAiChat })),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         outcome?;
     }
     let start = reader.start as usize;
-    let item = reader.finish(message, speaker, count::MESSAGE, flags);
+    let item = reader.finish(message, speaker, count::MESSAGE, flags)?;
     item.merged_notice = merged;
     if draft.parts[start..].iter().any(Part::is_call) {
         let calls = draft.parts[start..].iter().filter(|p| p.is_call());
@@ -186,13 +186,12 @@ fn read_response<N: Node>(reader: &mut Reader<'_, N>, at: u32, part: &N, inner: 
         _ => {}
     }
     for value in values {
-        match reader.counted(&value)? {
-            Some(counted) => {
-                tokens += counted.tokens;
-                lossy |= counted.lossy;
-            }
-            None => tokens += reader.json(&value)?,
-        }
+        let counted = match reader.counted(&value)? {
+            Some(counted) => counted,
+            None => reader.json(&value)?,
+        };
+        tokens += counted.tokens;
+        lossy |= counted.lossy;
     }
     if let Some(media) = media {
         let image = reader.draft.format.image();

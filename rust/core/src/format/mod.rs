@@ -10,8 +10,9 @@ mod reading;
 mod responses;
 
 pub use detect::detect;
+pub(crate) use reading::{EXCESS_REMEDY, EXPECTED_SIZE};
 
-use building::{content_pieces, mark, marked, notice, result_content, sendable_content, with_notice};
+use building::{content_pieces, mark, marked, notice, result_content, sendable_block, sendable_content, with_notice};
 
 use crate::build::Build;
 use crate::count::Counter;

@@ -104,7 +104,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         }
         _ => None,
     };
-    let item = reader.finish(message, speaker, overhead, flags);
+    let item = reader.finish(message, speaker, overhead, flags)?;
     item.merged_notice = merged;
     item.empty_list = empty_list;
     item.lossy_name = lossy_name;
@@ -249,7 +249,11 @@ pub(super) fn read_result<N: Node>(
                 Kind::Null => {}
                 Kind::List => add_blocks(reader, content, &mut total)?,
                 // Some clients keep the output as a mapping (text and success); it is cleared whole or not at all.
-                Kind::Map if reader.draft.format == super::Format::Responses => total.tokens += reader.json(content)?,
+                Kind::Map if reader.draft.format == super::Format::Responses => {
+                    let counted = reader.json(content)?;
+                    total.tokens += counted.tokens;
+                    total.lossy |= counted.lossy;
+                }
                 Kind::Bool | Kind::Number | Kind::Map | Kind::Text | Kind::Other => {
                     return Err(reader.invalid(field, CONTENT, content, CONTENT_REMEDY));
                 }
@@ -354,7 +358,11 @@ fn push_call<N: Node>(reader: &mut Reader<'_, N>, place: Place, call: &N, inner:
                 lossy |= counted.lossy;
             }
             None if arguments.kind() == Kind::Null => {}
-            None => tokens += reader.json(arguments)?,
+            None => {
+                let counted = reader.json(arguments)?;
+                tokens += counted.tokens;
+                lossy |= counted.lossy;
+            }
         }
     }
     let (id, lossy_id) = reader.symbol(id);
@@ -396,7 +404,7 @@ pub(super) fn pieces<N: Node>(part: &Part<N>) -> Vec<Piece<N>> {
 pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
     match &item.made {
-        Some(Made::Notice(notice)) => return super::notice(notice, ("content", Build::Text(notice.text.clone()))),
+        Some(Made::Notice(notice)) => return super::notice(item.role, notice),
         Some(Made::Start) => return super::marked("user", ("content", Build::Text(START.to_owned())), "stub"),
         Some(Made::Results) | None => {}
     }
@@ -419,12 +427,12 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     if item.empty_list {
         set.push((Key::Content, Build::Text(String::new())));
     }
-    if let Some(content) = content(parts, base) {
+    if let Some(content) = content(parts, base, item.rearranged && item.merged.is_none()) {
         set.push((Key::Content, content));
     }
     if let Some(merged) = &item.merged {
         set.retain(|(key, _)| *key != Key::Content);
-        let changed = if item.empty_list { Some(Build::Text(String::new())) } else { content(parts, base) };
+        let changed = if item.empty_list { Some(Build::Text(String::new())) } else { content(parts, base, false) };
         set.push((Key::Content, super::with_notice(base, (Key::Content, Some("text")), changed, merged)));
     }
     for part in parts.iter().filter(|p| p.change.is_some()) {
@@ -453,7 +461,7 @@ fn text_of<N>(text: &str) -> Build<N> {
 }
 
 /// The new content, when it changes; a list of blocks stands under `content`.
-pub(super) fn content<N: Node>(parts: &[Part<N>], base: &N) -> Option<Build<N>> {
+pub(super) fn content<N: Node>(parts: &[Part<N>], base: &N, rearranged: bool) -> Option<Build<N>> {
     let changed = |p: &&Part<N>| p.change.as_ref().is_some_and(|c| c.sendable || c.content.is_some());
     if let Some(part) = parts.iter().find(|p| p.place == Place::Content) {
         let change = part.change.as_ref()?;
@@ -462,6 +470,10 @@ pub(super) fn content<N: Node>(parts: &[Part<N>], base: &N) -> Option<Build<N>> 
             None if change.sendable => part.node.clone().map(super::sendable_content),
             None => None,
         };
+    }
+    if rearranged {
+        let blocks = parts.iter().filter(|p| matches!(p.place, Place::Block(_)));
+        return Some(Build::List(blocks.filter_map(|p| p.node.clone()).map(super::sendable_block).collect()));
     }
     if !parts.iter().filter(|p| matches!(p.place, Place::Block(_))).any(|p| changed(&p)) {
         return None;

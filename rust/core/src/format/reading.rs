@@ -4,7 +4,6 @@ use crate::count::{self, Counter};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::item::{Category, Item, Notice, Part, PartKind, Place, Role};
-use crate::json::Writer;
 use crate::node::{Key, Kind, Node};
 
 /// One message being read.
@@ -29,17 +28,22 @@ pub(super) struct Flags<N> {
     template: bool,
     done: bool,
     mark: Option<N>,
+    /// A flag that is neither true nor false: taken for false, it would lose what the caller wants to keep.
+    wrong: Option<(Key, N)>,
 }
 
 impl<N> Default for Flags<N> {
     fn default() -> Self {
-        Self { pinned: false, template: false, done: false, mark: None }
+        Self { pinned: false, template: false, done: false, mark: None, wrong: None }
     }
 }
 
 impl<N: Node> Flags<N> {
     /// Takes a key of ours; says whether it was one.
     pub fn take(&mut self, key: Key, value: &N) {
+        if matches!(key, Key::Pin | Key::Done) && !matches!(value.kind(), Kind::Bool | Kind::Null) {
+            self.wrong = Some((key, value.clone()));
+        }
         match key {
             Key::Pin => self.pinned = value.is_true(),
             Key::Category => self.template = value.is_text("template"),
@@ -54,7 +58,7 @@ impl<N: Node> Flags<N> {
         item.done = self.done;
         let Some(mark) = self.mark else { return };
         item.stub = is_stub(&mark);
-        if item.role == Role::User && mark.get(Key::MarkKind).is_some_and(|k| k.is_text("notice")) {
+        if matches!(item.role, Role::User | Role::Assistant) && mark.get(Key::MarkKind).is_some_and(|k| k.is_text("notice")) {
             let removed = mark.get(Key::Removed).and_then(|r| r.as_u64()).unwrap_or(0);
             item.notice = Some(Box::new(Notice { removed, carry: mark.get(Key::Carry) }));
         }
@@ -102,9 +106,14 @@ impl<'a, N: Node> Reader<'a, N> {
             Some(Err(_)) => Err(self.failed()),
         }
     }
+    fn excess(&self, node: &N) -> Error {
+        Error::invalid(self.index, "content", EXPECTED_SIZE, format!("{} beyond that", node.type_name()), EXCESS_REMEDY)
+    }
     /// Counts a node as compact JSON.
-    pub fn json(&mut self, node: &N) -> Result<u64> {
-        count::json(node, self.counter).map_err(|_| self.failed())
+    pub fn json(&mut self, node: &N) -> Result<Counted> {
+        let counted = count::json(node, self.counter).map_err(|_| self.failed())?;
+        let (tokens, lossy) = counted.ok_or_else(|| self.excess(node))?;
+        Ok(Counted { tokens, lossy, blank: false })
     }
     /// A symbol for a string; `None` for an empty one and for anything else.
     pub fn symbol(&mut self, node: Option<&N>) -> (Option<crate::index::Symbol>, bool) {
@@ -147,10 +156,9 @@ impl<'a, N: Node> Reader<'a, N> {
                     counted.tokens
                 }
                 None => {
-                    let mut writer = Writer::plain();
-                    args.write_json(&mut writer);
-                    lossy |= writer.lossy;
-                    self.counter.count(&writer.out).map_err(|_| self.failed())?
+                    let counted = self.json(args)?;
+                    lossy |= counted.lossy;
+                    counted.tokens
                 }
             };
         }
@@ -166,12 +174,16 @@ impl<'a, N: Node> Reader<'a, N> {
     pub fn push_opaque(&mut self, place: Place, node: &N) -> Result<()> {
         let image = self.draft.format.image();
         let tokens = count::opaque(node, image, self.counter).map_err(|_| self.failed())?;
+        let tokens = tokens.ok_or_else(|| self.excess(node))?;
         let part = Part::new(PartKind::Opaque, place, self.source(), Some(node.clone()), tokens);
         self.push(part);
         Ok(())
     }
     /// Finishes the message: its item goes into the draft, its price into the ledger.
-    pub fn finish(self, message: &N, role: Role, overhead: u64, flags: Flags<N>) -> &'a mut Item<N> {
+    pub fn finish(self, message: &N, role: Role, overhead: u64, flags: Flags<N>) -> Result<&'a mut Item<N>> {
+        if let Some((key, value)) = &flags.wrong {
+            return Err(self.invalid(key.as_str(), "True or False", value, "set it to True, or leave it out"));
+        }
         let end = number(self.draft.parts.len());
         let mut item = Item::new(Some(number(self.index)), Some(message.clone()), role, self.start..end, overhead);
         flags.apply(&mut item);
@@ -180,9 +192,13 @@ impl<'a, N: Node> Reader<'a, N> {
         self.draft.ledger.append(entry);
         let at = self.draft.items.len();
         self.draft.items.push(item);
-        &mut self.draft.items[at]
+        Ok(&mut self.draft.items[at])
     }
 }
+
+/// What a value has to be that is sent as JSON.
+pub(crate) const EXPECTED_SIZE: &str = "values nested at most 200 deep, at most 4,000,000 in all";
+pub(crate) const EXCESS_REMEDY: &str = "a value that contains itself cannot be sent: pass plain data";
 
 /// A short description of a value, never its content beyond a few characters.
 pub(super) fn describe<N: Node>(node: &N) -> String {

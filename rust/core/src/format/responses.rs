@@ -98,7 +98,7 @@ pub(super) fn read<N: Node>(index: usize, item: &N, draft: &mut Draft<N>, counte
             Role::Assistant
         }
     };
-    let item = reader.finish(item, role, count::MESSAGE, flags);
+    let item = reader.finish(item, role, count::MESSAGE, flags)?;
     item.template |= kind == Type::Compaction;
     // A mark on an output says that the output is a stub, not that the model said nothing.
     item.stub &= role == Role::User;
@@ -119,7 +119,7 @@ fn read_message<N: Node>(mut reader: Reader<'_, N>, item: &N, flags: Flags<N>) -
     {
         content.elements(|_, block| merged = merged_notice(block).or(merged.take()));
     }
-    let item = reader.finish(item, role, count::MESSAGE, flags);
+    let item = reader.finish(item, role, count::MESSAGE, flags)?;
     item.merged_notice = merged;
     item.empty_list = content.as_ref().is_some_and(is_empty_list);
     Ok(())
@@ -142,7 +142,7 @@ pub(super) fn arguments<N: Node>(part: &Part<N>) -> Option<N> {
 pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
     if let Some(Made::Notice(notice)) = &item.made {
-        return super::notice(notice, ("content", Build::Text(notice.text.clone())));
+        return super::notice(item.role, notice);
     }
     let Some(base) = &item.node else {
         let (id, place) = parts.first().map_or((None, Place::New), |p| (p.id, p.place));
@@ -164,12 +164,12 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
         set.push((Key::Content, Build::Text(String::new())));
     }
     let key = if item.role == Role::Tool { Key::Output } else { Key::Content };
-    if let Some(new) = content(parts, base) {
+    if let Some(new) = content(parts, base, item.rearranged && item.merged.is_none()) {
         set.push((key, new));
     }
     if let Some(merged) = &item.merged {
         set.retain(|(key, _)| *key != Key::Content);
-        let changed = if item.empty_list { Some(Build::Text(String::new())) } else { content(parts, base) };
+        let changed = if item.empty_list { Some(Build::Text(String::new())) } else { content(parts, base, false) };
         let style: Style = (Key::Content, Some("input_text"));
         set.push((Key::Content, super::with_notice(base, style, changed, merged)));
     }

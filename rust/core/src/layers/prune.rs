@@ -101,9 +101,29 @@ fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
 struct Try {
     keep: Vec<bool>,
     notice: NewNotice,
+    standing: Standing,
     /// Tokens of the notice's text.
     text_tokens: u64,
     total: u64,
+}
+
+/// How the notice stands in the history.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// As one more block of the first human message.
+    Merged,
+    /// As a message of its own.
+    Message(Role),
+}
+
+impl Standing {
+    /// Price of the notice beyond its text.
+    const fn overhead(self) -> u64 {
+        match self {
+            Self::Merged => 0,
+            Self::Message(_) => count::MESSAGE,
+        }
+    }
 }
 
 struct Pruner<'a, N> {
@@ -112,10 +132,10 @@ struct Pruner<'a, N> {
     slot: Slot<N>,
     settings: &'a Prune,
     limit: u64,
-    /// Price of the notice beyond its text.
-    overhead: u64,
     /// Price of a user message that keeps the turn order.
     start: u64,
+    /// No two user messages side by side.
+    strict: bool,
     facts: OnceCell<Facts>,
 }
 
@@ -137,6 +157,42 @@ impl<N: Node> Pruner<'_, N> {
         }
         core
     }
+    /// How the notice stands when these units stay. Where user messages must not stand side by side, it takes the part of the assistant
+    /// between two of them, and else it is merged into the first.
+    fn standing(&self, keep: &[bool]) -> Standing {
+        let items = &self.draft.items;
+        let Some(first) = self.slot.first_human else { return Standing::Message(Role::User) };
+        if !self.strict {
+            return if self.slot.merged { Standing::Merged } else { Standing::Message(Role::User) };
+        }
+        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
+        let kept = kept.flat_map(|(unit, _)| unit.items.clone()).filter(|&at| items[at].role != Role::System);
+        if self.slot.notice.is_some_and(|at| at < first) && kept.clone().next() != Some(first) {
+            // It leads the history: what follows may not come first.
+            return Standing::Message(Role::User);
+        }
+        let next = kept.clone().find(|&at| at > first);
+        // Taken off the first message, a merged notice must leave something there.
+        let bare = self.slot.merged && self.draft.parts_of(&items[first]).iter().all(|p| p.stub);
+        match next.map(|at| items[at].role) {
+            Some(Role::User) if !bare => Standing::Message(Role::Assistant),
+            _ if !items[first].pinned => Standing::Merged,
+            _ => Standing::Message(Role::User),
+        }
+    }
+    /// The largest number of newest messages with which the core alone is within the limit.
+    fn most_that_fit(&self) -> usize {
+        let always: u64 = self.units.iter().filter(|u| u.always && !u.notice).map(|u| u.tokens).sum();
+        let (mut sum, mut messages) = (self.draft.ledger.request() + always, 0);
+        for unit in self.units.iter().rev().filter(|u| !u.notice) {
+            sum += if unit.always { 0 } else { unit.tokens };
+            if sum > self.limit {
+                break;
+            }
+            messages += unit.items.len();
+        }
+        messages
+    }
     fn sum(&self, keep: &[bool]) -> u64 {
         self.units.iter().zip(keep).filter(|(_, keep)| **keep).map(|(unit, _)| unit.tokens).sum()
     }
@@ -145,14 +201,14 @@ impl<N: Node> Pruner<'_, N> {
         self.units.iter().zip(keep).filter(|(unit, keep)| !**keep && !unit.notice).map(|(unit, _)| unit.items.len() as u64).sum()
     }
     /// Tokens of the user messages that the turn order needs between units that stay.
-    fn joints(&self, keep: &[bool]) -> u64 {
+    fn joints(&self, keep: &[bool], standing: Standing) -> u64 {
         if !matches!(self.draft.format, Format::Gemini | Format::Bedrock) {
             return 0;
         }
         let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
         let (mut before, mut joints) = (None, 0);
         for item in kept.flat_map(|(unit, _)| unit.items.clone()) {
-            let notice = self.overhead > 0 && before.is_none_or(|before| before < self.slot.at) && self.slot.at <= item;
+            let notice = standing == Standing::Message(Role::User) && before.is_none_or(|before| before < self.slot.at) && self.slot.at <= item;
             let previous = before.map(|at| &self.draft.items[at]);
             joints += u64::from(!notice && cuts::needs_user(self.draft, previous, &self.draft.items[item]));
             before = Some(item);
@@ -168,7 +224,7 @@ impl<N: Node> Pruner<'_, N> {
         let mut keep = self.core(newest);
         let fixed = self.draft.ledger.request() + self.sum(&keep);
         let line_tokens = counter.count(&self.line(self.dropped(&keep))).map_err(failed)?;
-        if must_fit && fixed + self.overhead + line_tokens > self.limit && self.dropped(&keep) > 0 {
+        if must_fit && fixed + self.standing(&keep).overhead() + line_tokens > self.limit && self.dropped(&keep) > 0 {
             return Ok(None);
         }
         let bound = if with_carry { self.settings.carry_over.of(self.limit) } else { 0 };
@@ -187,8 +243,10 @@ impl<N: Node> Pruner<'_, N> {
         }
         let text_tokens = counter.count(&text).map_err(failed)?;
         let notice = NewNotice { removed: self.slot.removed + dropped, text, carry: carry.map(|(_, fields)| fields) };
-        let total = self.draft.ledger.request() + self.sum(&keep) + self.joints(&keep) + self.overhead + text_tokens;
-        Ok(Some(Try { keep, notice, text_tokens, total }))
+        let standing = self.standing(&keep);
+        let joints = self.joints(&keep, standing);
+        let total = self.draft.ledger.request() + self.sum(&keep) + joints + standing.overhead() + text_tokens;
+        Ok(Some(Try { keep, notice, standing, text_tokens, total }))
     }
     /// Keeps more while there is room: half of it for recent units, a quarter for older human messages.
     fn fill(&self, keep: &mut [bool], room: u64) {
@@ -201,7 +259,8 @@ impl<N: Node> Pruner<'_, N> {
             recent = left;
             keep[at] = true;
         }
-        for &at in middle.iter().filter(|&&at| self.units[at].human) {
+        // Older messages of the user's would stand side by side.
+        for &at in middle.iter().filter(|&&at| self.units[at].human && !self.strict) {
             if keep[at] {
                 continue;
             }
@@ -244,45 +303,43 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         return Ok(false);
     }
     let slot = slot(draft);
-    let mergeable = slot.first_human.is_some_and(|at| !draft.items[at].pinned);
-    let merge = slot.merged || policy.strict_alternation && mergeable;
     let pruner = Pruner {
         units: units(draft, &slot),
         draft,
         slot,
         settings: &policy.prune,
         limit,
-        overhead: if merge { 0 } else { count::MESSAGE },
         start: count::MESSAGE + counter.count(START).map_err(|_| Error::Counter { index: None })?,
+        strict: policy.strict_alternation,
         facts: OnceCell::new(),
     };
     let mut newest = usize::try_from(pruner.messages() / 3).unwrap_or(usize::MAX).min(policy.prune.keep);
     let mut chosen = pruner.attempt(newest, false, true, counter)?;
+    let most = pruner.most_that_fit();
     while chosen.as_ref().map_or(before, |t| t.total) > limit && newest > 0 {
-        newest -= 1;
+        newest = (newest - 1).min(most);
         let next = pruner.attempt(newest, newest > 0, true, counter)?;
         chosen = next.or(chosen);
     }
-    if chosen.as_ref().is_some_and(|t| t.total > limit) {
+    if chosen.as_ref().is_some_and(|t| t.total > limit || t.total >= before) {
         chosen = pruner.attempt(newest, false, false, counter)?.or(chosen);
     }
     let Some(chosen) = chosen.filter(|t| t.total < before) else { return Ok(false) };
     let ranges: Vec<(Range<usize>, bool)> =
         pruner.units.iter().zip(&chosen.keep).map(|(unit, keep)| (unit.items.clone(), *keep && !unit.notice)).collect();
     let (slot, start) = (pruner.slot, pruner.start);
-    apply(draft, &slot, merge, ranges, chosen, (before, start));
+    apply(draft, &slot, ranges, chosen, (before, start));
     Ok(true)
 }
 
 fn apply<N: Node>(
     draft: &mut Draft<N>,
     slot: &Slot<N>,
-    merge: bool,
     ranges: Vec<(Range<usize>, bool)>,
     chosen: Try,
     (before, start): (u64, u64),
 ) {
-    let notice_tokens = chosen.text_tokens + if merge { 0 } else { count::MESSAGE };
+    let notice_tokens = chosen.text_tokens + chosen.standing.overhead();
     let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed).into();
     for (range, keep) in &ranges {
         for at in range.clone().filter(|_| !keep) {
@@ -308,20 +365,23 @@ fn apply<N: Node>(
     let at_head = slot.first_human.is_none() && slot.notice.is_none();
     let slot_at = if at_head { (0..old.len()).find(|&at| keep[at] && old[at].role != Role::System) } else { Some(slot.at) };
     for (at, item) in old.into_iter().enumerate() {
-        if Some(at) == slot_at && !merge {
-            push_notice(draft, &mut notice, chosen.text_tokens);
+        if let Standing::Message(role) = chosen.standing
+            && Some(at) == slot_at
+        {
+            push_notice(draft, role, &mut notice, chosen.text_tokens);
         }
         if keep[at] {
             if cuts::needs_user(draft, draft.items.last(), &item) {
                 push_start(draft, start);
             }
             draft.items.push(item);
-            if merge && Some(at) == slot.first_human {
-                merge_notice(draft, notice.take(), chosen.text_tokens);
+            if Some(at) == slot.first_human && (slot.merged || chosen.standing == Standing::Merged) {
+                let merged = if chosen.standing == Standing::Merged { notice.take() } else { None };
+                merge_notice(draft, merged, chosen.text_tokens);
             }
         }
     }
-    push_notice(draft, &mut notice, chosen.text_tokens);
+    push_notice(draft, Role::User, &mut notice, chosen.text_tokens);
     draft.recount();
 }
 
@@ -335,24 +395,26 @@ fn push_start<N: Node>(draft: &mut Draft<N>, tokens: u64) {
     draft.edits.push(Edit { layer: Layer::Prune, kind: "start", index: None, part: None, before: 0, after: tokens, reason });
 }
 
-fn push_notice<N: Node>(draft: &mut Draft<N>, notice: &mut Option<NewNotice>, tokens: u64) {
+fn push_notice<N: Node>(draft: &mut Draft<N>, role: Role, notice: &mut Option<NewNotice>, tokens: u64) {
     let Some(notice) = notice.take() else { return };
     let start = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
     draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens));
-    let mut item = Item::new(None, None, Role::User, start..start + 1, count::MESSAGE);
+    let mut item = Item::new(None, None, role, start..start + 1, count::MESSAGE);
     item.made = Some(Made::Notice(Box::new(notice)));
     draft.items.push(item);
 }
 
-/// Puts the notice into the first human message, which stands last in the draft, in place of an older one.
+/// Puts the notice into the first human message, which stands last in the draft, in place of an older one; or only takes that off.
 fn merge_notice<N: Node>(draft: &mut Draft<N>, notice: Option<NewNotice>, tokens: u64) {
     let at = draft.items.len() - 1;
     if draft.items[at].merged_notice.is_some() {
         let parts: Vec<Part<N>> = draft.parts_of(&draft.items[at]).iter().filter(|p| !p.stub).cloned().collect();
         draft.rearrange(at, parts);
     }
-    draft.items[at].merged = notice.map(Box::new);
-    draft.items[at].overhead += tokens;
+    if let Some(notice) = notice {
+        draft.items[at].merged = Some(Box::new(notice));
+        draft.items[at].overhead += tokens;
+    }
 }
 
 /// The last rung: caps the results that remain, so that the history fits; says whether it changed anything.

@@ -8,7 +8,7 @@ use crate::count::{self, Counter};
 use crate::draft::{Draft, Layer};
 use crate::error::{Error, Result};
 use crate::format::{CLEARED, Format, TRUNCATED};
-use crate::index::{Fixed, Map, Symbol};
+use crate::index::{Fixed, Map, Symbol, strong_hash};
 use crate::item::{BlockCut, Content, Role};
 use crate::node::Node;
 use crate::policy::{Clear, Policy};
@@ -186,6 +186,8 @@ fn cap_blocks(blocks: Vec<TextBlock>, before: u64, most: u64, counter: &mut dyn 
 struct Candidate {
     item: usize,
     part: usize,
+    /// Its number among the results.
+    number: usize,
     unlisted: bool,
     rank: Rank,
 }
@@ -220,7 +222,7 @@ pub fn total<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         return Ok(());
     }
     let price = placeholder(counter)?;
-    let candidates = candidates(draft, clear, price);
+    let candidates = candidates(draft, clear, price, clear.target.of(limit));
     if clear.eager {
         for c in candidates.iter().filter(|c| !c.unlisted && c.rank <= Rank::Verbose) {
             clear_one(draft, c, price);
@@ -258,15 +260,16 @@ fn clear_one<N: Node>(draft: &mut Draft<N>, candidate: &Candidate, price: u64) {
     );
 }
 
-/// The results that may be cleared, in the order in which they go.
-fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64) -> Vec<Candidate> {
+/// The results that may be cleared, in the order in which they go. When all of them must go to reach `target`, none is looked at closely.
+fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64, target: u64) -> Vec<Candidate> {
     let turns = turns(draft);
-    let last_turn = turns.last().copied().unwrap_or(0);
+    let last_turn = draft.items.iter().filter(|item| item.role == Role::Assistant).count();
+    let older_than = |part: usize, more: usize| last_turn - turns[part] as usize >= more;
     let results = tools::results(draft);
     let newest = results.len().saturating_sub(clear.keep);
     let mut names = Names::new(clear, draft);
-    let repeats = if clear.literal { vec![false; results.len()] } else { repeats(draft, &results, &mut names) };
     let mut candidates = Vec::new();
+    let mut spare = 0;
     for (number, &(item, part, call)) in results[..newest].iter().enumerate() {
         let result = &draft.parts[part];
         if draft.items[item].pinned || result.tokens <= price {
@@ -276,41 +279,42 @@ fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64) -> Vec<Candi
         if list == List::Kept || (clear.literal && list == List::Other) {
             continue;
         }
-        let turn = call.map_or(turns[item], |c| turns[item_of(draft, c, item)]);
-        let older_than = |turns: usize| last_turn - turn >= turns;
-        let error = tools::is_error(draft, result);
-        if error && !older_than(clear.errors_keep_turns) {
+        if !older_than(call.unwrap_or(part), clear.errors_keep_turns) && tools::is_error(draft, result) {
             continue;
         }
-        let rank = match () {
-            () if clear.literal => Rank::Rest,
-            () if repeats[number] => Rank::Repeat,
-            () if error => Rank::Error,
-            () if result.tokens >= clear.verbose && older_than(clear.verbose_turns) => Rank::Verbose,
-            () => Rank::Rest,
-        };
-        candidates.push(Candidate { item, part, unlisted: list == List::Other, rank });
+        spare += result.tokens - price;
+        candidates.push(Candidate { item, part, number, unlisted: list == List::Other, rank: Rank::Rest });
+    }
+    let all_go = !clear.eager && draft.total().saturating_sub(spare) > target;
+    if !clear.literal && !all_go {
+        let repeats = repeats(draft, &results, &mut names);
+        for candidate in &mut candidates {
+            let result = &draft.parts[candidate.part];
+            let call = results[candidate.number].2.unwrap_or(candidate.part);
+            candidate.rank = match () {
+                () if repeats[candidate.number] => Rank::Repeat,
+                () if tools::is_error(draft, result) => Rank::Error,
+                () if result.tokens >= clear.verbose && older_than(call, clear.verbose_turns) => Rank::Verbose,
+                () => Rank::Rest,
+            };
+        }
     }
     candidates.sort_by_key(|c| (c.unlisted, c.rank));
     candidates
 }
 
-/// The number of turns that have started, up to and with each item.
-fn turns<N: Node>(draft: &Draft<N>) -> Vec<usize> {
+/// For each part, the number of turns that have started, up to and with its item.
+fn turns<N: Node>(draft: &Draft<N>) -> Vec<u32> {
+    let mut turns = vec![0; draft.parts.len()];
     let mut turn = 0;
     let (one_item_each, mut speaking) = (draft.format != Format::Responses, false);
-    let count = |item: &crate::item::Item<N>| {
+    for item in &draft.items {
         let speaks = item.role == Role::Assistant;
-        turn += usize::from(speaks && (one_item_each || !speaking));
+        turn += u32::from(speaks && (one_item_each || !speaking));
         speaking = speaks;
-        turn
-    };
-    draft.items.iter().map(count).collect()
-}
-
-/// The item that holds a call, looked for backwards from the item of its result: after repair it is near.
-fn item_of<N: Node>(draft: &Draft<N>, call: usize, from: usize) -> usize {
-    (0..=from).rev().find(|&at| draft.items[at].range().contains(&call)).unwrap_or(from)
+        turns[item.range()].fill(turn);
+    }
+    turns
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -389,13 +393,7 @@ fn is_repeat<N: Node>(draft: &Draft<N>, seen: &mut Map<u64, Alike>, part: usize)
         }
         Entry::Occupied(alike) => alike.into_mut(),
     };
-    let whole = |part: usize| {
-        tools::with_text(draft, text_of(part), |text| {
-            let mut hasher = Fixed::default();
-            hasher.write(text.as_bytes());
-            hasher.finish()
-        })
-    };
+    let whole = |part: usize| tools::with_text(draft, text_of(part), strong_hash);
     let first = alike.first;
     let by_hash = alike.by_hash.get_or_insert_with(|| Map::from_iter([(whole(first), vec![first])]));
     let same = by_hash.entry(whole(part)).or_default();

@@ -126,6 +126,8 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
         let kind = matches!(p.kind, PartKind::Text | PartKind::Call | PartKind::Result | PartKind::Image | PartKind::Document);
         kind && !p.blank && !p.cached && p.place != Place::Content
     };
+    // The next part that can take one, and those passed on the way: each is looked at once.
+    let (mut next, mut passed) = (0, Vec::new());
     for at in 0..parts.len() {
         if !(parts[at].blank && parts[at].cached) {
             continue;
@@ -135,7 +137,13 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
             parts[at].change().uncache = true;
             parts[at].cached = false;
         }
-        let taker = (at + 1..parts.len()).find(|&n| takes(&parts[n])).or_else(|| (0..at).rev().find(|&n| takes(&parts[n])));
+        while next < parts.len() && (next <= at || !takes(&parts[next])) {
+            if takes(&parts[next]) {
+                passed.push(next);
+            }
+            next += 1;
+        }
+        let taker = if next < parts.len() { Some(next) } else { passed.pop() };
         if let Some(taker) = taker {
             parts[taker].change().cache_from = Some(from);
             parts[taker].cached = true;
@@ -148,8 +156,8 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
 /// A leading assistant message gets a user message before it (Anthropic, Bedrock); in Gemini every content with calls that follows no user's.
 pub(super) fn start<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Result<()> {
     if draft.format != Format::Gemini {
-        let late = draft.items.first().is_some_and(|first| first.role != Role::User);
-        return if late { insert_start(draft, 0, counter) } else { Ok(()) };
+        let fine = draft.items.first().map_or(draft.came == 0, |first| first.role == Role::User);
+        return if fine { Ok(()) } else { insert_start(draft, 0, counter) };
     }
     for at in (0..draft.items.len()).rev() {
         let before = at.checked_sub(1).map(|before| &draft.items[before]);

@@ -10,42 +10,56 @@ pub(super) fn check<N: Node>(check: &mut Check<'_, N>) {
     if draft.items.first().is_some_and(|first| first.role != Role::User) {
         check.add("first_not_user", 0, None, "the first message is not a user's");
     }
+    let mut marks = Marks { asked: vec![0; draft.symbols.len() + 1], answered: vec![0; draft.symbols.len() + 1] };
     let mut before: &[Part<N>] = &[];
     for (index, item) in draft.items.iter().enumerate() {
         let parts = draft.parts_of(item);
         content(check, index, item.role == Role::Assistant, index == last, parts);
-        pairs(check, index, before, parts, last);
+        pairs(check, index, before, parts, &mut marks, last);
         before = if item.role == Role::Assistant { parts } else { &[] };
     }
 }
 
-/// The calls of the message before against the results of this one.
-fn pairs<N: Node>(check: &mut Check<'_, N>, index: usize, before: &[Part<N>], parts: &[Part<N>], last: usize) {
-    let answers = |call: &Part<N>, result: &Part<N>| result.is_result() && call.is_call() && result.id == call.id;
-    let mut head = true;
+/// For each id the message that last saw it called, and answered: index + 1. The last place is for those without an id.
+struct Marks {
+    asked: Vec<usize>,
+    answered: Vec<usize>,
+}
+
+/// The calls of the message before against the results of this one. Linear in both.
+fn pairs<N: Node>(check: &mut Check<'_, N>, index: usize, before: &[Part<N>], parts: &[Part<N>], marks: &mut Marks, last: usize) {
+    let (here, none) = (index + 1, marks.asked.len() - 1);
+    let id = |part: &Part<N>| part.id.map_or(none, |id| id.0 as usize);
+    for call in before.iter().filter(|p| p.is_call()) {
+        marks.asked[id(call)] = here;
+    }
+    let (mut head, mut own) = (true, !parts.is_empty());
     for (at, result) in parts.iter().enumerate() {
         if !result.is_result() {
-            head = false;
+            (head, own) = (false, false);
             continue;
         }
-        if !before.iter().any(|call| answers(call, result)) {
+        if marks.asked[id(result)] != here {
+            own = false;
             check.add("orphan_result", index, Some(at), "a tool_result whose tool_use is not in the message before");
-        } else if parts[..at].iter().any(|other| other.is_result() && other.id == result.id) {
+        } else if std::mem::replace(&mut marks.answered[id(result)], here) == here {
             check.add("duplicate_result", index, Some(at), "a second tool_result for one tool_use");
         } else if !head {
             check.add("misplaced_result", index, Some(at), "tool_result blocks must stand first in their message");
         }
     }
-    let own = |part: &Part<N>| before.iter().any(|call| answers(call, part));
-    let open_end = index == last && !parts.is_empty() && parts.iter().all(own);
+    // At the live end more results may be on the way.
+    if index == last && own {
+        return;
+    }
     for (at, call) in before.iter().enumerate().filter(|(_, p)| p.is_call()) {
-        if !open_end && !parts.iter().any(|result| answers(call, result)) {
-            let id = check.draft.name(call.id).to_owned();
+        if marks.answered[id(call)] != here {
+            let name = check.draft.name(call.id).to_owned();
             check.add(
                 "unanswered_call",
                 index - 1,
                 Some(at),
-                format!("the tool_use {id:?} has no tool_result in the next message"),
+                format!("the tool_use {name:?} has no tool_result in the next message"),
             );
         }
     }
