@@ -72,22 +72,7 @@ pub struct Draft<N> {
     /// How many messages came in.
     pub came: usize,
     /// The calls of the newest turn that was read, where results name no ids (Gemini).
-    pub turn: Vec<TurnCall>,
-}
-
-/// A call whose result may come without an id.
-#[derive(Clone, Copy, Debug)]
-pub struct TurnCall {
-    /// Its id, or the one the reader gave it.
-    pub id: Symbol,
-    /// The tool.
-    pub name: Option<Symbol>,
-    /// It came without an id.
-    pub anonymous: bool,
-    /// A result was read.
-    pub answered: bool,
-    /// That result was a stub of ours.
-    pub stubbed: bool,
+    pub turn: crate::format::Turn,
 }
 
 impl<N: Clone> Draft<N> {
@@ -102,7 +87,7 @@ impl<N: Clone> Draft<N> {
             ledger: Ledger::default(),
             edits: Vec::new(),
             came: 0,
-            turn: Vec::new(),
+            turn: crate::format::Turn::default(),
         }
     }
     /// Makes room for that many messages.

@@ -9,11 +9,12 @@ use super::reading::{Flags, Reader, describe, is_stub, merged_notice};
 use super::{Piece, STUB};
 use crate::build::Build;
 use crate::count::{self, Counter};
-use crate::draft::{Draft, TurnCall};
+use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::index::Symbol;
+use crate::index::{Map, Symbol};
 use crate::item::{BlockCut, Content, Item, Notice, Part, PartKind, Place, Role};
 use crate::node::{Key, Kind, Node};
+use std::collections::VecDeque;
 
 const REMEDY: &str = "pass the contents as the provider's API takes them: a role and a list of parts";
 
@@ -50,10 +51,10 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
     let item = reader.finish(message, speaker, count::MESSAGE, flags)?;
     item.merged_notice = merged;
     if draft.parts[start..].iter().any(Part::is_call) {
-        let calls = draft.parts[start..].iter().filter(|p| p.is_call());
-        let turn = calls
-            .filter_map(|p| Some(TurnCall { id: p.id?, name: p.name, anonymous: p.legacy, answered: false, stubbed: false }));
-        draft.turn = turn.collect();
+        draft.turn = Turn::default();
+        for call in draft.parts[start..].iter().filter(|p| p.is_call()) {
+            draft.turn.call(call);
+        }
     }
     Ok(())
 }
@@ -200,9 +201,10 @@ fn read_response<N: Node>(reader: &mut Reader<'_, N>, at: u32, part: &N, inner: 
     let stub = part.get(Key::Mark).is_some_and(|mark| is_stub(&mark));
     let (id, lossy_id) = reader.symbol(id.as_ref());
     let (name, _) = reader.symbol(name.as_ref());
-    let found = answer(&mut reader.draft.turn, id, name, stub);
+    let found = reader.draft.turn.answer(id, name, stub);
     let mut result = Part::new(PartKind::Result, Place::Block(at), reader.source(), Some(part.clone()), tokens);
-    result.legacy = found.map_or(id.is_none(), |(_, anonymous)| anonymous);
+    // What matches no call goes by its place alone.
+    result.legacy = found.map_or_else(|| id.is_none() && reader.draft.turn.is_anonymous(), |(_, anonymous)| anonymous);
     result.id = found.map(|(id, _)| id).or(id);
     result.name = name;
     result.lossy = lossy || lossy_id;
@@ -212,18 +214,66 @@ fn read_response<N: Node>(reader: &mut Reader<'_, N>, at: u32, part: &N, inner: 
     Ok(())
 }
 
-/// The call of the newest turn that a response answers: by id; else by name, calls without an id first, the first open one.
-/// A response that comes after a stub of ours answers the same call.
-fn answer(turn: &mut [TurnCall], id: Option<Symbol>, name: Option<Symbol>, stub: bool) -> Option<(Symbol, bool)> {
-    let by_id = id.and_then(|id| turn.iter().position(|c| c.id == id));
-    let called = |c: &TurnCall| name.is_none() || c.name == name;
-    let at = by_id
-        .or_else(|| turn.iter().position(|c| c.anonymous && !c.answered && called(c)))
-        .or_else(|| turn.iter().position(|c| id.is_none() && !c.answered && called(c)))
-        .or_else(|| turn.iter().position(|c| c.anonymous && c.stubbed && !stub && called(c)))?;
-    let call = &mut turn[at];
-    (call.answered, call.stubbed) = (true, stub);
-    Some((call.id, call.anonymous))
+/// The calls of a turn, for the responses that name no ids.
+#[derive(Clone, Debug, Default)]
+pub struct Turn {
+    calls: Vec<TurnCall>,
+    /// The call of an id; nothing where two calls share it.
+    by_id: Map<Symbol, Option<usize>>,
+    /// Calls of a name, by whether they came without an id; the first open one is found from the front.
+    by_name: Map<(bool, Symbol), VecDeque<usize>>,
+    /// The last call of a name, without an id, that a stub of ours answers.
+    stubbed: Map<Symbol, usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TurnCall {
+    id: Symbol,
+    anonymous: bool,
+    answered: bool,
+}
+
+impl Turn {
+    fn call<N>(&mut self, part: &Part<N>) {
+        let Some(id) = part.id else { return };
+        let at = self.calls.len();
+        self.calls.push(TurnCall { id, anonymous: part.legacy, answered: false });
+        self.by_id.entry(id).and_modify(|known| *known = None).or_insert(Some(at));
+        if let Some(name) = part.name {
+            self.by_name.entry((part.legacy, name)).or_default().push_back(at);
+        }
+    }
+    /// The call that a response answers, and whether that came without an id: by id; else by name, calls without an id first, the
+    /// first open one. A response that comes after a stub of ours answers the same call.
+    fn answer(&mut self, id: Option<Symbol>, name: Option<Symbol>, stub: bool) -> Option<(Symbol, bool)> {
+        if let Some(known) = id.and_then(|id| self.by_id.get(&id)) {
+            if let Some(at) = *known {
+                self.calls[at].answered = true;
+            }
+            return id.map(|id| (id, false));
+        }
+        let name = name?;
+        let replaced = if stub { None } else { self.stubbed.get(&name).copied() };
+        let at = self.open(true, name).or_else(|| if id.is_none() { self.open(false, name) } else { None }).or(replaced)?;
+        let call = &mut self.calls[at];
+        call.answered = true;
+        if stub && call.anonymous {
+            self.stubbed.insert(name, at);
+        }
+        Some((call.id, call.anonymous))
+    }
+    fn open(&mut self, anonymous: bool, name: Symbol) -> Option<usize> {
+        let queue = self.by_name.get_mut(&(anonymous, name))?;
+        // Where two calls share an id, a response without one cannot tell which it answers.
+        let shared = |at: usize| self.by_id.get(&self.calls[at].id) == Some(&None);
+        while queue.front().is_some_and(|&at| self.calls[at].answered || shared(at)) {
+            queue.pop_front();
+        }
+        queue.front().copied()
+    }
+    fn is_anonymous(&self) -> bool {
+        self.calls.iter().any(|call| call.anonymous)
+    }
 }
 
 fn inner<N: Node>(part: &Part<N>) -> Option<N> {

@@ -10,6 +10,7 @@ mod reading;
 mod responses;
 
 pub use detect::detect;
+pub use gemini::Turn;
 pub(crate) use reading::{EXCESS_REMEDY, EXPECTED_SIZE};
 
 use building::{content_pieces, mark, marked, notice, result_content, sendable_block, sendable_content, with_notice};

@@ -167,7 +167,8 @@ impl<N: Node> Pruner<'_, N> {
         }
         let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
         let kept = kept.flat_map(|(unit, _)| unit.items.clone()).filter(|&at| items[at].role != Role::System);
-        if self.slot.notice.is_some_and(|at| at < first) && kept.clone().next() != Some(first) {
+        let leads = self.slot.notice.is_some_and(|at| at < first);
+        if leads && kept.clone().next() != Some(first) {
             // It leads the history: what follows may not come first.
             return Standing::Message(Role::User);
         }
@@ -175,7 +176,7 @@ impl<N: Node> Pruner<'_, N> {
         // Taken off the first message, a merged notice must leave something there.
         let bare = self.slot.merged && self.draft.parts_of(&items[first]).iter().all(|p| p.stub);
         match next.map(|at| items[at].role) {
-            Some(Role::User) if !bare => Standing::Message(Role::Assistant),
+            Some(Role::User) if !bare && !leads => Standing::Message(Role::Assistant),
             _ if !items[first].pinned => Standing::Merged,
             _ => Standing::Message(Role::User),
         }
@@ -208,7 +209,9 @@ impl<N: Node> Pruner<'_, N> {
         let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
         let (mut before, mut joints) = (None, 0);
         for item in kept.flat_map(|(unit, _)| unit.items.clone()) {
-            let notice = standing == Standing::Message(Role::User) && before.is_none_or(|before| before < self.slot.at) && self.slot.at <= item;
+            let notice = standing == Standing::Message(Role::User)
+                && before.is_none_or(|before| before < self.slot.at)
+                && self.slot.at <= item;
             let previous = before.map(|at| &self.draft.items[at]);
             joints += u64::from(!notice && cuts::needs_user(self.draft, previous, &self.draft.items[item]));
             before = Some(item);

@@ -7,18 +7,28 @@ use crate::item::{PartKind, Role};
 use crate::node::Node;
 
 /// The turn whose outputs are being read.
-#[derive(Default)]
 struct Turn {
-    /// Calls without an output yet.
-    open: Vec<(usize, Option<Symbol>)>,
-    answered: Vec<Option<Symbol>>,
+    /// The number of the turn.
+    number: usize,
+    /// Its calls: item and id.
+    calls: Vec<(usize, Option<Symbol>)>,
+    /// By symbol: the last turn that called the id, and that answered it. The last place is for those without an id.
+    called: Vec<usize>,
+    answered: Vec<usize>,
     /// An output was read: the next item of the model begins a new turn.
     closed: bool,
 }
 
+impl Turn {
+    fn place(&self, id: Option<Symbol>) -> usize {
+        id.map_or(self.called.len() - 1, |id| id.0 as usize)
+    }
+}
+
 pub(super) fn check<N: Node>(check: &mut Check<'_, N>) {
     let draft = check.draft;
-    let mut turn = Turn::default();
+    let size = draft.symbols.len() + 1;
+    let mut turn = Turn { number: 1, calls: Vec::new(), called: vec![0; size], answered: vec![0; size], closed: false };
     for (index, item) in draft.items.iter().enumerate() {
         if item.empty_list {
             check.add("empty_message", index, None, "content is an empty list");
@@ -38,32 +48,38 @@ pub(super) fn check<N: Node>(check: &mut Check<'_, N>) {
             }
             Role::Assistant => {
                 if turn.closed {
-                    close(check, std::mem::take(&mut turn));
+                    close(check, &mut turn);
                 }
-                turn.open.extend(parts.iter().filter(|p| p.is_call()).map(|p| (index, p.id)));
+                for call in parts.iter().filter(|p| p.is_call()) {
+                    let place = turn.place(call.id);
+                    turn.called[place] = turn.number;
+                    turn.calls.push((index, call.id));
+                }
             }
-            Role::System | Role::User => close(check, std::mem::take(&mut turn)),
+            Role::System | Role::User => close(check, &mut turn),
         }
     }
     // What is still open here is pending at the live end.
 }
 
 fn answer<N: Node>(check: &mut Check<'_, N>, turn: &mut Turn, index: usize, id: Option<Symbol>) {
-    if let Some(at) = turn.open.iter().position(|(_, open)| id.is_some() && *open == id) {
-        turn.open.remove(at);
-        turn.answered.push(id);
-    } else if id.is_some() && turn.answered.contains(&id) {
-        check.add("duplicate_result", index, Some(0), "a second output for one call");
-    } else if id.is_some() {
-        check.add("orphan_result", index, Some(0), "an output for a call that is not in the turn before it");
-    } else {
+    let place = turn.place(id);
+    if id.is_none() {
         check.add("orphan_result", index, Some(0), "an output without a call_id");
+    } else if turn.called[place] != turn.number {
+        check.add("orphan_result", index, Some(0), "an output for a call that is not in the turn before it");
+    } else if std::mem::replace(&mut turn.answered[place], turn.number) == turn.number {
+        check.add("duplicate_result", index, Some(0), "a second output for one call");
     }
 }
 
-fn close<N: Node>(check: &mut Check<'_, N>, turn: Turn) {
-    for (index, id) in turn.open {
-        let id = check.draft.name(id).to_owned();
-        check.add("unanswered_call", index, Some(0), format!("the call {id:?} has no output directly behind its turn"));
+fn close<N: Node>(check: &mut Check<'_, N>, turn: &mut Turn) {
+    for (index, id) in std::mem::take(&mut turn.calls) {
+        if turn.answered[turn.place(id)] != turn.number {
+            let id = check.draft.name(id).to_owned();
+            check.add("unanswered_call", index, Some(0), format!("the call {id:?} has no output directly behind its turn"));
+        }
     }
+    turn.number += 1;
+    turn.closed = false;
 }
