@@ -159,6 +159,9 @@ pub(super) fn start<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) ->
         let fine = draft.items.first().map_or(draft.came == 0, |first| first.role == Role::User);
         return if fine { Ok(()) } else { insert_start(draft, 0, counter) };
     }
+    if draft.items.is_empty() && draft.came > 0 {
+        return insert_start(draft, 0, counter);
+    }
     for at in (0..draft.items.len()).rev() {
         let before = at.checked_sub(1).map(|before| &draft.items[before]);
         if needs_user(draft, before, &draft.items[at]) {
