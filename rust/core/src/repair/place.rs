@@ -216,7 +216,7 @@ pub(super) fn as_blocks<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price:
         if chosen.is_some() && chosen != next {
             parts.iter().for_each(|&part| log_move(draft, part));
         }
-        let elsewhere: Vec<usize> = mine.iter().copied().filter(|p| !parts.contains(p)).collect();
+        let elsewhere: Vec<usize> = mine.iter().copied().filter(|&p| chosen != Some(home[p])).collect();
         for &part in &elsewhere {
             log_move(draft, part);
         }
