@@ -22,7 +22,7 @@ TokenCounter = Callable[[str], int]
 
 TRUNCATED: Final = "[truncated: output exceeded context limit]"
 _MOST: Final = 1 << 53
-_FORMATS: Final = ("openai_chat", "openai", "anthropic")
+_FORMATS: Final = ("openai_chat", "openai", "anthropic", "responses", "gemini", "bedrock")
 
 
 def compact(
@@ -47,7 +47,8 @@ def compact(
         reserve: tokens kept for the reply; 0 with `window` alone, the model's own share with `model=`.
         system: system text that the provider keeps beside the list; it is counted, never changed.
         tools: tool definitions; counted, never changed.
-        format: `"openai_chat"` or `"anthropic"`; detected when left out.
+        format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left
+            out.
         policy: the settings.
         token_counter: a callable from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`;
             the built-in estimate when left out.
@@ -215,7 +216,7 @@ def _bare(value: Any) -> Any:
             changed = True
             continue
         new = item
-        if key in ("content", "tool_calls") and isinstance(item, list | tuple):
+        if key in ("content", "tool_calls", "parts") and isinstance(item, list | tuple):
             bare = [_bare(block) for block in item]
             if any(a is not b for a, b in zip(bare, item, strict=True)):
                 new, changed = bare, True
@@ -272,7 +273,8 @@ def _known(model: str | None) -> Model | None:
 def _named(name: str | None) -> str | None:
     if name is None or name in _FORMATS:
         return name
-    raise InvalidInput(field="format", expected='"openai_chat" or "anthropic"', got=describe(name))
+    expected = '"openai_chat", "anthropic", "responses", "gemini" or "bedrock"'
+    raise InvalidInput(field="format", expected=expected, got=describe(name))
 
 
 def _checked(policy: Policy | None) -> Policy:

@@ -132,6 +132,44 @@ impl<'a, N: Node> Reader<'a, N> {
         self.draft.parts.push(part);
         &mut self.draft.parts[at]
     }
+    /// Appends a call, priced by its name and arguments.
+    pub fn push_call(
+        &mut self,
+        place: Place,
+        node: &N,
+        id: Option<&N>,
+        name: Option<&N>,
+        args: Option<&N>,
+    ) -> Result<&mut Part<N>> {
+        let mut tokens = count::CALL;
+        let mut lossy = false;
+        if let Some(name) = name
+            && let Some(counted) = self.counted(name)?
+        {
+            tokens += counted.tokens;
+            lossy = counted.lossy;
+        }
+        if let Some(args) = args.filter(|args| args.kind() != Kind::Null) {
+            tokens += match self.counted(args)? {
+                Some(counted) => {
+                    lossy |= counted.lossy;
+                    counted.tokens
+                }
+                None => {
+                    let counted = self.json(args)?;
+                    lossy |= counted.lossy;
+                    counted.tokens
+                }
+            };
+        }
+        let (id, lossy_id) = self.symbol(id);
+        let (name, _) = self.symbol(name);
+        let mut part = Part::new(PartKind::Call, place, self.source(), Some(node.clone()), tokens);
+        part.id = id;
+        part.name = name;
+        part.lossy = lossy || lossy_id;
+        Ok(self.push(part))
+    }
     /// Appends an unknown block, priced by its JSON.
     pub fn push_opaque(&mut self, place: Place, node: &N) -> Result<()> {
         let image = self.draft.format.image();
