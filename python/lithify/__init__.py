@@ -1,8 +1,8 @@
 """Context compaction for LLM agents: fits a history into a window, in a shape that the provider accepts."""
 
-from lithify.compactor import compact, count_tokens, inspect, pin, repair, truncate, validate, wire
+from lithify.compactor import acompact, compact, count_tokens, inspect, pin, repair, truncate, validate, wire
 from lithify.errors import DoesNotFit, InvalidInput, LithifyError
-from lithify.policy import Clear, Policy, Prune
+from lithify.policy import Clear, Policy, Prune, Recovery, Summary
 from lithify.result import Edit, Inspection, Plan, Result, ToolResult, Violation
 
 __all__ = [
@@ -15,9 +15,12 @@ __all__ = [
     "Plan",
     "Policy",
     "Prune",
+    "Recovery",
     "Result",
+    "Summary",
     "ToolResult",
     "Violation",
+    "acompact",
     "compact",
     "count_tokens",
     "inspect",
