@@ -78,7 +78,7 @@ def compact(
         Exception: what the summarizer raised, when it could not authenticate or was cancelled.
 
     """
-    known = _known(model)
+    known = known_model(model)
     limit = input_limit(window, known, reserve)
     checked = _checked(policy)
     counter = counter_for(token_counter, known)
@@ -116,7 +116,7 @@ async def acompact(
 
     An async summarizer is awaited; a sync one runs in a thread. Cancelling leaves everything as it was.
     """
-    known = _known(model)
+    known = known_model(model)
     limit = input_limit(window, known, reserve)
     checked = _checked(policy)
     counter = counter_for(token_counter, known)
@@ -338,7 +338,7 @@ def count_tokens(
     """Return the tokens of a history as a request, or of one string as plain text."""
     return _core.count_tokens(
         messages,
-        counter=counter_for(token_counter, _known(model)),
+        counter=counter_for(token_counter, known_model(model)),
         format=_named(format),
         system=system,
         tools=tools,
@@ -356,7 +356,7 @@ def inspect(
 ) -> Inspection:
     """Return what a history is made of: tokens by category and message, its tool results, its violations."""
     name = _named(format)
-    counter = counter_for(token_counter, _known(model))
+    counter = counter_for(token_counter, known_model(model))
     report = _core.inspect(messages, counter=counter, format=name, system=system, tools=tools)
     return Inspection(
         format=report["format"],
@@ -463,7 +463,8 @@ def _tokens(field: str, value: Any, *, least: int) -> int:
     return int(value)
 
 
-def _known(model: str | None) -> Model | None:
+def known_model(model: str | None) -> Model | None:
+    """Return what is known of a model; None for no model."""
     if model is None:
         return None
     from lithify.models import lookup  # noqa: PLC0415 (the table is loaded when it is needed)
