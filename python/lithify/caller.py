@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from lithify.compactor import acompact, compact, count_tokens, input_limit, known_model, wire
-from lithify.errors import DoesNotFit, InvalidInput, describe
+from lithify.errors import InvalidInput, describe
 from lithify.policy import Policy
 from lithify.recovery import ErrorClass, RetryAttempt, classify_error, retry_strategy
 from lithify.recovery._streams import AsyncStream, Stream
@@ -82,7 +82,9 @@ class _Progress:
         limit = caller.limit
         if self.target is not None:
             limit = self.target if limit is None else min(limit, self.target)
-        return {**options, "window": limit, "reserve": 0}
+        # A retry may end above its target, when no more can go: what counts is that it is smaller.
+        misfit = "raise" if self.target is None else "return"
+        return {**options, "window": limit, "reserve": 0, "on_misfit": misfit}
 
     def prepared(self, result: Result | None) -> dict[str, Any]:
         """Return the request to be sent; without a known window the history goes as it is."""
@@ -243,7 +245,7 @@ class Caller:
             if progress.action == "lower_output":
                 body = progress.body
                 continue
-            following = progress.following(self._try_compact(progress), progress.tokens)
+            following = progress.following(self._compacted(progress), progress.tokens)
             if following is None:
                 return self._given_up(progress, error, reply)
             body = following
@@ -272,10 +274,7 @@ class Caller:
             if progress.action == "lower_output":
                 body = progress.body
                 continue
-            try:
-                result = await acompact(progress.history, **progress.options())
-            except DoesNotFit:
-                result = None
+            result = await acompact(progress.history, **progress.options())
             following = progress.following(result, progress.tokens)
             if following is None:
                 return self._given_up(progress, error, reply)
@@ -287,13 +286,6 @@ class Caller:
     def _compacted(progress: _Progress) -> Result | None:
         options = progress.options()
         return None if options["window"] is None else compact(progress.history, **options)
-
-    @staticmethod
-    def _try_compact(progress: _Progress) -> Result | None:
-        try:
-            return compact(progress.history, **progress.options())
-        except DoesNotFit:
-            return None
 
     def _class(self, error: Exception | None, reply: Any, progress: _Progress) -> ErrorClass | None:
         """Return the class of a failure, None for a good reply; a reply may be an overflow in disguise."""

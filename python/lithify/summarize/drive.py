@@ -103,7 +103,8 @@ async def _together(
 def _retrying(kind: type[_T], settings: Summary, sleep: Any) -> _T:
     import tenacity  # noqa: PLC0415 (only who summarizes pays for the import)
 
-    backoff = tenacity.wait_exponential_jitter(initial=_FIRST_PAUSE, max=_LONGEST_PAUSE, jitter=_FIRST_PAUSE)
+    growing = tenacity.wait_exponential(multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE)
+    backoff = growing + tenacity.wait_random(0, _FIRST_PAUSE)
 
     def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None
@@ -137,8 +138,9 @@ def _ask(request: SummaryRequest, summarizer: Summarizer, settings: Summary, sta
         answer = summarizer(request)
         return _checked(_finished(answer) if inspect.isawaitable(answer) else answer)
 
+    retrying = _retrying(tenacity.Retrying, settings, state.sleep)
     try:
-        reply = _retrying(tenacity.Retrying, settings, state.sleep)(once)
+        reply = retrying(once)
     except Exception as error:  # noqa: BLE001  a summarizer may raise anything; the ladder goes on
         return _failed(error, tries, time.monotonic() - began)
     return Answered(reply=reply, tries=tries, seconds=time.monotonic() - began)
@@ -161,8 +163,9 @@ async def _aask(
                 answer = await asyncio.to_thread(summarizer, request)
             return _checked(await answer if inspect.isawaitable(answer) else answer)
 
+    retrying = _retrying(tenacity.AsyncRetrying, settings, state.asleep)
     try:
-        reply: SummaryReply = await _retrying(tenacity.AsyncRetrying, settings, state.asleep)(once)
+        reply: SummaryReply = await retrying(once)
     except Exception as error:  # noqa: BLE001
         return _failed(error, tries, time.monotonic() - began)
     return Answered(reply=reply, tries=tries, seconds=time.monotonic() - began)
