@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from itertools import pairwise
 from typing import Any
 
 import lithify
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from lithify.recovery import ErrorClass, Figures, Kind, retry_strategy
 
 
-class Status(Exception):
+class StatusError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status_code = status
@@ -69,7 +70,7 @@ def test_in_and_out_together_lower_the_output_first() -> None:
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500, 503])
 def test_other_errors_are_raised(status: int) -> None:
-    assert retry_strategy(Status(status, "no"), 1, sent=1_000).action == "raise"
+    assert retry_strategy(StatusError(status, "no"), 1, sent=1_000).action == "raise"
 
 
 def test_five_retries_and_no_more() -> None:
@@ -116,7 +117,7 @@ class Model:
         assert not any("_lithify" in message for message in request["messages"])
         self.sizes.append(tokens)
         if tokens > self.limit:
-            raise Status(400, self.says.format(tokens=tokens, limit=self.limit))
+            raise StatusError(400, self.says.format(tokens=tokens, limit=self.limit))
         return f"answer to {request['model']}"
 
     async def acall(self, **request: Any) -> str:
@@ -124,7 +125,7 @@ class Model:
 
 
 def shrinking(sizes: list[int]) -> bool:
-    return len(sizes) <= 6 and all(a > b for a, b in zip(sizes, sizes[1:], strict=False))
+    return len(sizes) <= 6 and all(a > b for a, b in pairwise(sizes))
 
 
 @pytest.mark.parametrize("use_async", [False, True])
@@ -157,11 +158,15 @@ def test_what_was_learnt_is_kept() -> None:
 def test_at_most_six_calls_and_the_providers_own_error(*, use_async: bool) -> None:
     model = Model(0, says="Input is too long for requested model.")
     caller = lithify.Caller(window=200_000)
-    with pytest.raises(Status, match="Input is too long") as caught:
+
+    def run() -> None:
         if use_async:
             asyncio.run(caller.acall(model.acall, model="m", messages=history()))
         else:
             caller.call(model, model="m", messages=history())
+
+    with pytest.raises(StatusError, match="Input is too long") as caught:
+        run()
     assert len(model.sizes) == 6
     assert shrinking(model.sizes)
     assert len(caught.value.attempts) == 6  # type: ignore[attr-defined]
@@ -170,7 +175,7 @@ def test_at_most_six_calls_and_the_providers_own_error(*, use_async: bool) -> No
 
 def test_a_history_that_cannot_shrink_is_sent_once() -> None:
     model = Model(0, says="Input is too long for requested model.")
-    with pytest.raises(Status):
+    with pytest.raises(StatusError):
         lithify.Caller().call(model, model="m", messages=[{"role": "user", "content": "hello there"}])
     assert len(model.sizes) == 1
 
@@ -183,10 +188,8 @@ def test_the_output_is_lowered_and_the_history_untouched() -> None:
         seen.append(request["max_tokens"])
         assert request["messages"] == messages
         if request["max_tokens"] > 4_096:
-            raise Status(
-                400,
-                f"max_tokens: {request['max_tokens']} > 4096, which is the maximum allowed number of output tokens",
-            )
+            said = f"max_tokens: {request['max_tokens']} > 4096, which is the maximum allowed number"
+            raise StatusError(400, f"{said} of output tokens")
         return "ok"
 
     assert lithify.Caller().call(model, model="m", messages=messages, max_tokens=100_000) == "ok"
@@ -199,9 +202,9 @@ def test_other_errors_go_through_after_one_call(status: int) -> None:
 
     def model(**_: Any) -> str:
         calls.append(1)
-        raise Status(status, "no")
+        raise StatusError(status, "no")
 
-    with pytest.raises(Status):
+    with pytest.raises(StatusError):
         lithify.Caller().call(model, model="m", messages=history(2))
     assert len(calls) == 1
 
@@ -235,7 +238,7 @@ def test_a_stream_is_recovered_until_its_first_token() -> None:
         made.append(1)
         yield chunk()
         if len(made) == 1:
-            raise Status(400, "prompt is too long: 9000 tokens > 3000 maximum")
+            raise StatusError(400, "prompt is too long: 9000 tokens > 3000 maximum")
         yield from (chunk("a"), chunk("b"))
 
     stream = lithify.Caller().call(model, model="m", messages=history(), stream=True)
@@ -249,11 +252,11 @@ def test_a_stream_that_breaks_later_is_not_called_again() -> None:
     def model(**_: Any) -> Any:
         made.append(1)
         yield chunk("a")
-        raise Status(400, "prompt is too long: 9000 tokens > 3000 maximum")
+        raise StatusError(400, "prompt is too long: 9000 tokens > 3000 maximum")
 
     stream = lithify.Caller().call(model, model="m", messages=history(), stream=True)
     assert next(stream)["choices"][0]["delta"]["content"] == "a"
-    with pytest.raises(Status):
+    with pytest.raises(StatusError):
         next(stream)
     assert len(made) == 1
 

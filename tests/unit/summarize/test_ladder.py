@@ -19,7 +19,7 @@ GOOD = "\n".join(
 WINDOW = 8_000
 
 
-class Status(Exception):
+class StatusError(Exception):
     """An error as SDKs raise it."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
@@ -29,7 +29,7 @@ class Status(Exception):
         self.headers = headers or {}
 
 
-OVERFLOW = Status(400, "prompt is too long: 213462 tokens > 200000 maximum")
+OVERFLOW = StatusError(400, "prompt is too long: 213462 tokens > 200000 maximum")
 
 
 def history(turns: int = 60, output: int = 900) -> list[dict[str, Any]]:
@@ -221,8 +221,8 @@ def test_records_of_good_chunks_are_kept_when_others_fail() -> None:
 def test_transient_errors_are_retried_with_growing_pauses_and_retry_after() -> None:
     pauses: list[float] = []
     state = SummaryState(sleep=pauses.append)
-    slow = Status(429, "Rate limit reached", {"retry-after": "7"})
-    result = run(Fake(Status(503, "overloaded"), slow, GOOD), history(20, 1_400), state=state)
+    slow = StatusError(429, "Rate limit reached", {"retry-after": "7"})
+    result = run(Fake(StatusError(503, "overloaded"), slow, GOOD), history(20, 1_400), state=state)
     assert result.rung == "full"
     assert result.summary is not None
     assert result.summary.attempts[0].tries == 3
@@ -233,7 +233,7 @@ def test_transient_errors_are_retried_with_growing_pauses_and_retry_after() -> N
 def test_retries_end_at_the_deadline() -> None:
     pauses: list[float] = []
     policy = lithify.Policy(summary=lithify.Summary(deadline=5.0))
-    slow = Status(429, "Rate limit reached", {"retry-after": "60"})
+    slow = StatusError(429, "Rate limit reached", {"retry-after": "60"})
     fake = Fake(slow)
     result = run(fake, history(20, 1_400), policy=policy, state=SummaryState(sleep=pauses.append))
     assert result.rung == "extract"
@@ -245,8 +245,8 @@ def test_authentication_raises_and_leaves_everything() -> None:
     messages = history()
     before = copy.deepcopy(messages)
     state = SummaryState()
-    with pytest.raises(Status, match="invalid api key"):
-        lithify.compact(messages, WINDOW, summarizer=Fake(Status(401, "invalid api key")), state=state)
+    with pytest.raises(StatusError, match="invalid api key"):
+        lithify.compact(messages, WINDOW, summarizer=Fake(StatusError(401, "invalid api key")), state=state)
     assert messages == before
     assert state.failures == 0
 
@@ -388,7 +388,7 @@ def test_strict_alternation_keeps_the_summary_in_the_first_message() -> None:
 def test_wrong_arguments_are_told() -> None:
     for options in ({"must_keep": "text"}, {"must_keep": [3]}, {"instructions": 3}):
         with pytest.raises(lithify.InvalidInput):
-            lithify.compact(history(), WINDOW, summarizer=Fake(GOOD), **options)  # type: ignore[arg-type]
+            lithify.compact(history(), WINDOW, summarizer=Fake(GOOD), **options)
     with pytest.raises(lithify.InvalidInput, match="summarizer"):
         lithify.compact(history(), WINDOW, summarizer="model")  # type: ignore[arg-type]
     with pytest.raises(lithify.InvalidInput, match="returns text"):

@@ -149,7 +149,8 @@ def test_extract_takes_the_latest_value_and_open_errors() -> None:
             {"role": "tool", "tool_call_id": f"i{n}", "content": output},
         ]
 
-    todos = '{"todos": [{"content": "write docs", "status": "pending"}, {"content": "old", "status": "completed"}]}'
+    entry = '{"content": "write docs", "status": "pending"}, {"content": "old", "status": "completed"}'
+    todos = f'{{"todos": [{entry}]}}'
     messages = [
         *chat(("user", "Refund order 7. You must never email the customer.")),
         *chat(("user", "The deadline is Friday.")),
