@@ -7,7 +7,7 @@ import copy
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import lithify
 import pytest
