@@ -212,6 +212,7 @@ class _Layer:
             must_keep=wishes,
             instructions=instructions,
             asked=summarizer is not None,
+            model=self.asked,
         )
         if self.job is None or self.job.task is None:
             return None

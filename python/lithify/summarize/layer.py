@@ -79,11 +79,12 @@ def plan(
     must_keep: MustKeep,
     instructions: str | None,
     asked: bool,
+    model: bool,
 ) -> Job | None:
     """Find what was dropped and the room for a summary of it; None when nothing is to be summarized.
 
-    asked: whether there is a summarizer. Without one only what an earlier summary said is kept, and what
-    `must_keep` names.
+    asked: whether there is a summarizer; model: whether it is one that is sent the messages. Without one
+    only what an earlier summary said is kept, and what `must_keep` names.
     """
     found = _new_notice(messages, outcome)
     if found is None or not outcome.fits:
@@ -98,7 +99,7 @@ def plan(
         return None
     text = _text(outcome.messages[at], block)
     line, _, carry = text.partition("\n\n")
-    entries = transcript.read(messages, sorted({index for index, _ in dropped}))
+    entries = transcript.read(messages, sorted({index for index, _ in dropped}), render=model)
     base = outcome.after - count(text)
     triggers = min(_amount(policy.clear.trigger, limit), _amount(policy.prune.trigger, limit))
     cap = triggers if base < triggers else limit
@@ -262,7 +263,7 @@ def _needed(
         piece.text
         for at, message in enumerate(kept)
         if marked(message) is None
-        for entry in transcript.read([message], [0])
+        for entry in transcript.read([message], [0], render=False)
         for piece in entry.pieces
         if at >= 0
     )

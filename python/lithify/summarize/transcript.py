@@ -59,13 +59,18 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def read(messages: Sequence[Any], indices: Iterable[int]) -> list[Entry]:
-    """Read the messages at these positions, of OpenAI chat or Anthropic shape; mappings or SDK objects."""
+def read(messages: Sequence[Any], indices: Iterable[int], *, render: bool = True) -> list[Entry]:
+    """Read the messages at these positions, of OpenAI chat or Anthropic shape; mappings or SDK objects.
+
+    render=False leaves out the escaped texts, for those who only look.
+    """
     names: dict[str, str] = {}
     entries = []
     for index in indices:
         message = plain(messages[index])
         pieces = tuple(_pieces(message, names))
+        if render:
+            pieces = tuple(msgspec.structs.replace(piece, escaped=escape(piece.text)) for piece in pieces)
         if pieces:
             role = str(message.get("role", "user"))
             results = any(piece.kind == "output" for piece in pieces)
@@ -94,7 +99,7 @@ def plain(value: Any) -> Mapping[str, Any]:
 
 def _piece(kind: str, text: str, tool: str = "", *, error: bool = False) -> Piece:
     clean = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    return Piece(kind=kind, text=clean, tool=tool, error=error, escaped=escape(clean))
+    return Piece(kind=kind, text=clean, tool=tool, error=error)
 
 
 def _pieces(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[Piece]:
