@@ -325,24 +325,18 @@ def test_each_name_stands_once_and_in_its_own_shortest_form() -> None:
         assert host in ("", "azure", "github_copilot", "groq")
 
 
-def test_loading_is_lazy_and_quick() -> None:
-    """Measured in a fresh interpreter, best of ten: 5 ms for the table, and a lookup in microseconds."""
+def test_loading_is_lazy() -> None:
     script = (
-        "import time; from lithify import models; assert not models._loaded\n"
-        "best = 1.0\n"
-        "for _ in range(10):\n"
-        "    models._loaded.clear(); start = time.perf_counter(); models.lookup('gpt-5')\n"
-        "    best = min(best, time.perf_counter() - start)\n"
-        "print(best)\n"
+        "from lithify import models\n"
+        "assert not models._loaded\n"
+        "first = models.lookup('gpt-5')\n"
+        "assert models._loaded and models.lookup('gpt-5') is first\n"
     )
-    done = subprocess.run(  # noqa: S603  our own script
+    subprocess.run(  # noqa: S603  our own script
         [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
         check=True,
         env={"PYTHONPATH": ":".join(p for p in sys.path if p)},
     )
-    assert float(done.stdout) < 0.005
 
 
 # --- the tool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import lithify
@@ -9,7 +10,7 @@ import pytest
 from lithify import errors
 
 from tests.histories import chars4
-from tests.reference.shape import ANTHROPIC, OPENAI, calls, part_id, results
+from tests.reference.shape import ANTHROPIC, OPENAI, calls, part_id
 from tests.unit.test_public_reports import (
     BOTH,
     CLEARED,
@@ -211,18 +212,20 @@ def test_something_is_always_left(fmt: str, size: int) -> None:
 
 
 @BOTH
-def test_strict_alternation_merges_the_notice(fmt: str) -> None:
+def test_strict_alternation_holds_at_every_window(fmt: str) -> None:
     policy = lithify.Policy(strict_alternation=True)
-    task = user("task")
-    calls_only = rounds(fmt, 1, 40)
-    old = [message for i in range(20) for message in (assistant(f"{i} x " * 100), user("y " * 100))]
-    messages = [task, *calls_only, *old, assistant("z")]
-    out = compact(messages, 1200, fmt, policy=policy).messages
-    said = [message["role"] for message in out if not calls(message, fmt) and not results(message, fmt)]
-    assert said[0] == "user"
-    assert out[0]["content"][0] == {"type": "text", "text": "task"}
-    assert "earlier messages removed]" in out[0]["content"][1]["text"]
-    assert not any(isinstance(message.get("_lithify"), dict) for message in out)
+    turns = [message for i in range(20) for message in (assistant(f"{i} x " * 100), user("y " * 100))]
+    messages = [user("task"), *turns, assistant("z")]
+    standing = set()
+    for window in range(150, lithify.count_tokens(messages, format=fmt), 40):
+        out = lithify.compact(messages, window, format=fmt, policy=policy, on_misfit="return").messages
+        roles = [message["role"] for message in out]
+        assert all(one != other for one, other in pairwise(roles)), window
+        again = lithify.compact(out, window, format=fmt, policy=policy, on_misfit="return").messages
+        assert again == out
+        if "earlier messages removed]" in str(out):
+            standing.add(isinstance(out[0]["content"], str))
+    assert standing == {True, False}  # as the assistant's part, and merged into the first message
 
 
 @BOTH

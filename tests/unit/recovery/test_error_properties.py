@@ -1,6 +1,5 @@
-"""Nothing raises, nothing is slow, and a number is read however it is written."""
+"""Nothing raises, a huge input comes to an end, and a number is read however it is written."""
 
-import time
 from typing import Any
 
 import pytest
@@ -9,8 +8,6 @@ from hypothesis import strategies as st
 from lithify.recovery import ErrorClass, Kind, _patterns, _reading, classify_error, detect_silent_truncation
 
 SEPARATORS = [",", ".", " ", "_", "'", "\u2019", "\u00a0", "\u202f", "\u2009"]
-BUDGET_SECONDS = 0.5
-"""For one call on the worst input here; measured 0.02 s, so that a busy machine does not fail it."""
 
 
 def grouped(number: int, separator: str) -> str:
@@ -281,12 +278,9 @@ HUGE = {
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HUGE.items()])
-def test_huge_texts_are_cheap(text: str) -> None:
-    classify_error("warm up")
+def test_huge_texts_are_read(text: str) -> None:
     for arguments in ({"error": text}, {"status": 400, "body": text}, {"error": RuntimeError(text)}):
-        begin = time.perf_counter()
         result = classify_error(**arguments)
-        assert time.perf_counter() - begin < BUDGET_SECONDS
         assert result.reason != "unreadable"
 
 
@@ -296,11 +290,9 @@ def test_a_sentence_is_found_at_both_ends_of_a_huge_text() -> None:
     assert classify_error(status=400, body=f"{'x ' * N} {sentence}").token_limit == 200_000
 
 
-def test_a_wide_body_is_cheap() -> None:
+def test_a_wide_body_is_read() -> None:
     body = {"error": {"message": "x", "details": [{"error": {"message": "y" * 1_000}}] * 100_000}}
-    begin = time.perf_counter()
     assert classify_error(status=400, body=body).kind is Kind.OTHER
-    assert time.perf_counter() - begin < BUDGET_SECONDS
 
 
 # ---- silent truncation ----

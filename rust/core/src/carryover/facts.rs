@@ -173,8 +173,11 @@ impl Files {
             let old = self.at.get(path).and_then(|&at| self.list[at].take());
             let mut file = old.unwrap_or_else(|| File { path: path.clone(), action: *action, outcome: None });
             file.action = if *action == Action::Deleted { *action } else { file.action.max(*action) };
-            if let Some(Some(line)) = &fact.end {
-                file.outcome = Some(format!("{}: {}", fact.label(draft), quoted(line)));
+            match &fact.end {
+                Some(Some(line)) => file.outcome = Some(format!("{}: {}", fact.label(draft), quoted(line))),
+                // It works again: a failure of a file tool is over, what a command said (it opens with a quote) still holds.
+                Some(None) => file.outcome = file.outcome.filter(|outcome| outcome.starts_with('"')),
+                None => {}
             }
             self.at.insert(path.clone(), self.list.len());
             self.list.push(Some(file));
@@ -325,6 +328,7 @@ mod tests {
         let facts = carry(&[
             ("Read", json!({"file_path": "src/a.py"}), "def a(): pass"),
             ("Edit", json!({"file_path": "src/a.py", "old_string": "a", "new_string": "b"}), "done"),
+            ("Read", json!({"file_path": "b.py"}), "Error: no such file"),
             ("Write", json!({"file_path": "b.py", "content": ""}), "done"),
             ("Bash", json!({"command": "pytest a.py"}), "E   AssertionError\nexit code 1"),
             ("Bash", json!({"command": "make"}), "Error: no rule"),
@@ -335,8 +339,9 @@ mod tests {
         let files: Vec<_> = facts.files.iter().map(|f| (f.path.as_str(), f.action)).collect();
         assert_eq!(files, [("src/a.py", Action::Edited), ("b.py", Action::Written), ("old.py", Action::Deleted)]);
         assert_eq!(facts.files[0].outcome.as_deref(), Some("\"pytest a.py\": \"E   AssertionError (exit code 1)\""));
+        assert_eq!(facts.files[1].outcome, None, "it was missing, and now it is there");
         let calls: Vec<_> = facts.errors.iter().map(|e| e.call.as_str()).collect();
-        assert_eq!(calls, ["Bash \"pytest a.py\""], "make was made good");
+        assert_eq!(calls, ["Read \"b.py\"", "Bash \"pytest a.py\""], "make was made good");
     }
 
     #[test]
