@@ -175,6 +175,7 @@ impl<N: Clone> Draft<N> {
             && item.merged.is_none()
             && !item.lossy_name
             && !item.empty_list
+            && !item.empty_calls
             && self.parts_of(item).iter().all(|p| p.change.as_deref().is_none_or(|c| *c == Change::default()))
     }
 }

@@ -69,6 +69,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         lossy_name = counted.lossy;
     }
     let empty_list = fields.content.as_ref().is_some_and(is_empty_list);
+    let empty_calls = fields.calls.as_ref().is_some_and(is_empty_list);
     if speaker == Role::Tool {
         read_result(&mut reader, &fields, stub)?;
     } else {
@@ -84,7 +85,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
             }
         }
         read_calls(&mut reader, &fields)?;
-    } else if fields.calls.as_ref().is_some_and(|c| c.kind() == Kind::List) {
+    } else if !empty_calls && fields.calls.as_ref().is_some_and(|c| c.kind() == Kind::List) {
         let got = fields.role.as_ref().map(describe).unwrap_or_default();
         return Err(Error::invalid(
             index,
@@ -105,6 +106,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
     let item = reader.finish(message, speaker, overhead, flags)?;
     item.merged_notice = merged;
     item.empty_list = empty_list;
+    item.empty_calls = empty_calls;
     item.lossy_name = lossy_name;
     Ok(())
 }
@@ -438,7 +440,8 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
         let calls = parts.iter().filter(|p| matches!(p.place, Place::ToolCall(_)));
         set.push((Key::ToolCalls, Build::List(calls.map(|p| call(draft, p)).collect())));
     }
-    Build::Patch { base: base.clone(), set, unset: Vec::new() }
+    let unset = if item.empty_calls { vec![Key::ToolCalls] } else { Vec::new() };
+    Build::Patch { base: base.clone(), set, unset }
 }
 
 fn text_of<N>(text: &str) -> Build<N> {

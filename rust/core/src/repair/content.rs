@@ -31,12 +31,16 @@ pub(super) fn make_sendable<N: Node>(draft: &mut Draft<N>) -> Result<()> {
     Ok(())
 }
 
-/// OpenAI chat: an empty content list becomes an empty string (the builder does it; here it is checked and logged).
+/// OpenAI chat: an empty content list becomes an empty string, an empty list of calls goes (the builder does it; here it is checked and logged).
 pub(super) fn empty_lists<N: Node>(draft: &mut Draft<N>) -> Result<()> {
     for at in 0..draft.items.len() {
         if draft.items[at].empty_list {
             unpinned(draft, at, "content", "an empty content list is refused")?;
             log(draft, "empty_list", Some(at), None, (0, 0), "an empty content list is refused");
+        }
+        if draft.items[at].empty_calls {
+            unpinned(draft, at, "tool_calls", "an empty list of calls is refused")?;
+            log(draft, "empty_list", Some(at), None, (0, 0), "an empty list of calls is refused");
         }
     }
     Ok(())
