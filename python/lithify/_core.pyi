@@ -4,10 +4,15 @@ from typing import Any, TypeAlias, final
 __all__ = [
     "Outcome",
     "Policy",
+    "StreamCounter",
     "compact",
+    "count_text",
+    "count_texts",
     "count_tokens",
     "inspect",
+    "prefix",
     "repair",
+    "suffix",
     "truncate",
     "validate",
 ]
@@ -68,3 +73,13 @@ def inspect(
     tools: Any | None = None,
 ) -> dict[str, Any]: ...
 def truncate(text: str, max_tokens: int, *, marker: str, counter: _Counter) -> str | None: ...
+def count_text(text: str, encoding: str) -> int: ...
+def count_texts(texts: list[str], encoding: str) -> list[int]: ...
+def prefix(text: str, encoding: str, max_tokens: int) -> str: ...
+def suffix(text: str, encoding: str, max_tokens: int) -> str: ...
+@final
+class StreamCounter:
+    def __new__(cls, encoding: str) -> StreamCounter: ...
+    def append(self, text: str) -> None: ...
+    @property
+    def total(self) -> int: ...

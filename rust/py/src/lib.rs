@@ -6,6 +6,7 @@ mod error;
 mod node;
 mod policy;
 mod text;
+mod tokens;
 
 use crate::counter::PyCounter;
 use crate::node::PyNode;
@@ -136,6 +137,8 @@ mod _core {
     use super::Outcome;
     #[pymodule_export]
     use super::policy::Policy;
+    #[pymodule_export]
+    use super::tokens::{StreamCounter, count_text, count_texts, prefix, suffix};
     use super::*;
 
     /// Compacts a history to an input limit, in tokens.
