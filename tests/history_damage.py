@@ -221,6 +221,12 @@ def lone_surrogate(rng: random.Random, fmt: str, messages: list[Message]) -> Non
         call[rng.choice(("name", "arguments"))] += bad
 
 
+def empty_calls(rng: random.Random, fmt: str, messages: list[Message]) -> None:
+    message = rng.choice(messages)
+    if fmt == OPENAI and "tool_calls" not in message:
+        message["tool_calls"] = []
+
+
 def unknown_keys(rng: random.Random, fmt: str, messages: list[Message]) -> None:
     del fmt
     message = rng.choice(messages)
@@ -317,6 +323,7 @@ DAMAGES: tuple[Callable[[random.Random, str, list[Message]], None], ...] = (
     empty_result,
     only_thinking,
     lone_surrogate,
+    empty_calls,
     unknown_keys,
     unknown_block,
     flags,

@@ -1,11 +1,12 @@
-"""The public functions: compact, repair, validate, truncate, count, inspect.
+"""The public functions: compact, acompact, repair, validate, truncate, count, inspect.
 
 Each converts its arguments, calls the engine once, and wraps what comes back. Decisions are the engine's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -16,13 +17,19 @@ from lithify.result import Inspection, Plan, Result, ToolResult, Violation
 
 if TYPE_CHECKING:
     from lithify.models import Model
+    from lithify.summarize.drive import SummaryState
+    from lithify.summarize.protocol import Summarizer, SummaryReport
+
+MustKeep = Sequence[str | re.Pattern[str]]
+"""Texts and compiled patterns that have to survive."""
 
 TokenCounter = Callable[[str], int]
 """Takes a text, gives its tokens. A `tiktoken.Encoding` or a `tokenizers.Tokenizer` does as well."""
 
 TRUNCATED: Final = "[truncated: output exceeded context limit]"
 _MOST: Final = 1 << 53
-_FORMATS: Final = ("openai_chat", "openai", "anthropic")
+_PRUNED: Final = ("prune", "minimal")
+_FORMATS: Final = ("openai_chat", "openai", "anthropic", "responses", "gemini", "bedrock")
 
 
 def compact(
@@ -37,6 +44,10 @@ def compact(
     policy: Policy | None = None,
     token_counter: Any = None,
     on_misfit: Literal["raise", "return"] = "raise",
+    summarizer: Summarizer | Literal["extract"] | None = None,
+    instructions: str | None = None,
+    must_keep: MustKeep = (),
+    state: SummaryState | None = None,
 ) -> Result:
     """Fit a history into a context window; never changes what is passed in.
 
@@ -47,29 +58,101 @@ def compact(
         reserve: tokens kept for the reply; 0 with `window` alone, the model's own share with `model=`.
         system: system text that the provider keeps beside the list; it is counted, never changed.
         tools: tool definitions; counted, never changed.
-        format: `"openai_chat"` or `"anthropic"`; detected when left out.
+        format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left
+            out.
         policy: the settings.
         token_counter: a callable from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`;
             the built-in estimate when left out.
         on_misfit: `"return"` gives the best history with `fits=False` where `"raise"` raises `DoesNotFit`.
+        summarizer: tells what was dropped: any callable from a `SummaryRequest` to a text, such as those of
+            `lithify.summarize`, or `"extract"` for nine sections made by code. When the callable fails, code
+            takes over; `result.summary` says how it went.
+        instructions: the caller's own rules for the summarizer, such as "keep: order id; drop: raw records".
+        must_keep: texts and compiled patterns; what they name in the dropped messages is put back.
+        state: what this conversation remembers of earlier failures of the summarizer, and how to wait.
 
     Raises:
         InvalidInput: an argument or a message of the wrong shape; says index, field and remedy.
         PinnedInvalid: a pinned message would have to change for the provider to accept the history.
         DoesNotFit: what may not be given up is larger than the window.
         CounterError: the counter raised or returned nonsense.
+        Exception: what the summarizer raised, when it could not authenticate or was cancelled.
 
     """
-    known = _known(model)
+    known = known_model(model)
     limit = input_limit(window, known, reserve)
+    checked = _checked(policy)
+    counter = counter_for(token_counter, known)
+    named = _named(format)
+    outcome = _outcome(messages, limit, checked, counter, named, system, tools, on_misfit)
+    if summarizer is None and not must_keep and not (outcome.rung in _PRUNED and _had_summary(messages)):
+        return _result(outcome, limit)
+    layer = _Layer(messages, outcome, limit, checked, counter, named, system, tools)
+    steps = layer.steps(summarizer, instructions, must_keep, state)
+    if steps is None:
+        return layer.result(None)
+    if not callable(summarizer) or layer.broken:
+        return layer.result(layer.drive.without_model(steps))
+    return layer.result(layer.drive.run(steps, summarizer, checked.summary, layer.state))
+
+
+async def acompact(
+    messages: Any,
+    window: float | None = None,
+    *,
+    model: str | None = None,
+    reserve: int | None = None,
+    system: Any = None,
+    tools: Any = None,
+    format: str | None = None,  # noqa: A002
+    policy: Policy | None = None,
+    token_counter: Any = None,
+    on_misfit: Literal["raise", "return"] = "raise",
+    summarizer: Summarizer | Literal["extract"] | None = None,
+    instructions: str | None = None,
+    must_keep: MustKeep = (),
+    state: SummaryState | None = None,
+) -> Result:
+    """Do what `compact` does and wait for the summarizer without blocking; chunks are asked for together.
+
+    An async summarizer is awaited; a sync one runs in a thread. Cancelling leaves everything as it was.
+    """
+    known = known_model(model)
+    limit = input_limit(window, known, reserve)
+    checked = _checked(policy)
+    counter = counter_for(token_counter, known)
+    named = _named(format)
+    outcome = _outcome(messages, limit, checked, counter, named, system, tools, on_misfit)
+    if summarizer is None and not must_keep and not (outcome.rung in _PRUNED and _had_summary(messages)):
+        return _result(outcome, limit)
+    layer = _Layer(messages, outcome, limit, checked, counter, named, system, tools)
+    steps = layer.steps(summarizer, instructions, must_keep, state)
+    if steps is None:
+        return layer.result(None)
+    if not callable(summarizer) or layer.broken:
+        return layer.result(layer.drive.without_model(steps))
+    return layer.result(await layer.drive.arun(steps, summarizer, checked.summary, layer.state))
+
+
+def _outcome(  # noqa: PLR0917 (private, called twice)
+    messages: Any,
+    limit: int,
+    policy: Policy,
+    counter: Any,
+    named: str | None,
+    system: Any,
+    tools: Any,
+    on_misfit: str,
+) -> _core.Outcome:
+    """Let the engine do layers 1 and 2."""
     if on_misfit not in ("raise", "return"):
         raise InvalidInput(field="on_misfit", expected='"raise" or "return"', got=describe(on_misfit))
     outcome = _core.compact(
         messages,
         limit=limit,
-        policy=_native(_checked(policy)),
-        counter=counter_for(token_counter, known),
-        format=_named(format),
+        policy=_native(policy),
+        counter=counter,
+        format=named,
         system=system,
         tools=tools,
     )
@@ -82,7 +165,128 @@ def compact(
             core=core,
             best=outcome.messages,
         )
-    return _result(outcome, limit)
+    return outcome
+
+
+class _Layer:
+    """Layer 3 for one call: what `compact` and `acompact` share. Its modules are loaded when it is used."""
+
+    def __init__(  # noqa: PLR0917 (private, called twice)
+        self,
+        messages: Any,
+        outcome: _core.Outcome,
+        limit: int,
+        policy: Policy,
+        counter: Any,
+        named: str | None,
+        system: Any,
+        tools: Any,
+    ) -> None:
+        from lithify.summarize import drive, ladder, layer, protocol  # noqa: PLC0415
+
+        self.drive, self.ladder, self.layer, self.protocol = drive, ladder, layer, protocol
+        self.messages, self.outcome, self.limit, self.policy = messages, outcome, limit, policy
+        self.counter, self.named, self.system, self.tools = counter, named, system, tools
+        self.job: Any = None
+        self.state = drive.SummaryState()
+        self.asked = self.broken = False
+
+    def steps(
+        self, summarizer: Any, instructions: str | None, must_keep: MustKeep, state: SummaryState | None
+    ) -> Any:
+        """Return the ladder to be driven; None when there is nothing to be written."""
+        if summarizer is not None and summarizer != "extract" and not callable(summarizer):
+            raise InvalidInput(
+                field="summarizer", expected='a callable, "extract" or None', got=describe(summarizer)
+            )
+        wishes = _wishes(must_keep)
+        if instructions is not None and not isinstance(instructions, str):
+            raise InvalidInput(field="instructions", expected="a text", got=describe(instructions))
+        self.state = state if state is not None else self.state
+        self.asked = callable(summarizer)
+        self.job = self.layer.plan(
+            self.messages,
+            self.outcome,
+            limit=self.limit,
+            policy=self.policy,
+            count=lambda text: _core.count_tokens(text, counter=self.counter),
+            must_keep=wishes,
+            instructions=instructions,
+            asked=summarizer is not None,
+            model=self.asked,
+        )
+        if self.job is None or self.job.task is None:
+            return None
+        self.broken = self.state.failures >= self.policy.summary.breaker
+        return self.ladder.climb(self.job.task, model=self.asked and not self.broken)
+
+    def result(self, written: Any) -> Result:
+        """Put what was written into the history; the engine's own result where nothing was."""
+        outcome, warnings = self.outcome, list(self.outcome.warnings)
+        if self.job is not None and self.job.kept is not None:
+            written = self.ladder.Written(text=self.job.kept, rung="kept")
+        if written is None:
+            report = self.protocol.SummaryReport(rung="notice") if outcome.rung in _PRUNED else None
+            return _result(outcome, self.limit, summary=report)
+        if self.asked and written.rung != "kept":
+            failed = written.rung == "extract"
+            if failed and not self.broken:
+                warnings.append("the summarizer gave nothing usable: the summary was extracted by code")
+            elif failed:
+                warnings.append("the summarizer failed several times in a row and was not asked")
+            self.state.failures = 0 if not failed else self.state.failures + (not self.broken)
+        placed = self.layer.place(outcome, self.job, written, self.recount, self.limit)
+        if placed is None:
+            report = self.protocol.SummaryReport(rung="notice", attempts=written.attempts)
+            return _result(outcome, self.limit, summary=report, warnings=warnings)
+        messages, tokens, report = placed
+        return _result(
+            outcome,
+            self.limit,
+            summary=report,
+            warnings=warnings,
+            messages=messages,
+            tokens=tokens,
+            rung=None if written.rung == "kept" else written.rung,
+        )
+
+    def recount(self, messages: list[Any]) -> int:
+        return _core.count_tokens(
+            messages, counter=self.counter, format=self.outcome.format, system=self.system, tools=self.tools
+        )
+
+
+def _wishes(must_keep: Any) -> tuple[str | re.Pattern[str], ...]:
+    if isinstance(must_keep, str) or not isinstance(must_keep, Iterable):
+        raise InvalidInput(
+            field="must_keep", expected="a list of texts and patterns", got=describe(must_keep)
+        )
+    wishes = tuple(must_keep)
+    for at, wish in enumerate(wishes):
+        fine = isinstance(wish, str) or (isinstance(wish, re.Pattern) and isinstance(wish.pattern, str))
+        if not fine:
+            raise InvalidInput(
+                field=f"must_keep[{at}]", expected="a text or a compiled pattern", got=describe(wish)
+            )
+    return wishes
+
+
+def _had_summary(messages: Any) -> bool:
+    """Tell whether a summary of ours stands at the head: up to the second user message."""
+    users = 0
+    for message in messages:
+        if not isinstance(message, Mapping):
+            continue
+        content = message.get("content")
+        holders = [message, *(content if isinstance(content, list | tuple) else ())]
+        for holder in holders:
+            mark = holder.get("_lithify") if isinstance(holder, Mapping) else None
+            if isinstance(mark, Mapping) and mark.get("kind") == "summary":
+                return True
+        users += message.get("role") == "user"
+        if users > 1:
+            return False
+    return False
 
 
 def repair(messages: Any, *, format: str | None = None, token_counter: Any = None) -> Result:  # noqa: A002
@@ -136,7 +340,7 @@ def count_tokens(
     """Return the tokens of a history as a request, or of one string as plain text."""
     return _core.count_tokens(
         messages,
-        counter=counter_for(token_counter, _known(model)),
+        counter=counter_for(token_counter, known_model(model)),
         format=_named(format),
         system=system,
         tools=tools,
@@ -154,7 +358,7 @@ def inspect(
 ) -> Inspection:
     """Return what a history is made of: tokens by category and message, its tool results, its violations."""
     name = _named(format)
-    counter = counter_for(token_counter, _known(model))
+    counter = counter_for(token_counter, known_model(model))
     report = _core.inspect(messages, counter=counter, format=name, system=system, tools=tools)
     return Inspection(
         format=report["format"],
@@ -215,7 +419,7 @@ def _bare(value: Any) -> Any:
             changed = True
             continue
         new = item
-        if key in ("content", "tool_calls") and isinstance(item, list | tuple):
+        if key in ("content", "tool_calls", "parts") and isinstance(item, list | tuple):
             bare = [_bare(block) for block in item]
             if any(a is not b for a, b in zip(bare, item, strict=True)):
                 new, changed = bare, True
@@ -261,7 +465,8 @@ def _tokens(field: str, value: Any, *, least: int) -> int:
     return int(value)
 
 
-def _known(model: str | None) -> Model | None:
+def known_model(model: str | None) -> Model | None:
+    """Return what is known of a model; None for no model."""
     if model is None:
         return None
     from lithify.models import lookup  # noqa: PLC0415 (the table is loaded when it is needed)
@@ -272,7 +477,8 @@ def _known(model: str | None) -> Model | None:
 def _named(name: str | None) -> str | None:
     if name is None or name in _FORMATS:
         return name
-    raise InvalidInput(field="format", expected='"openai_chat" or "anthropic"', got=describe(name))
+    expected = '"openai_chat", "anthropic", "responses", "gemini" or "bedrock"'
+    raise InvalidInput(field="format", expected=expected, got=describe(name))
 
 
 def _checked(policy: Policy | None) -> Policy:
@@ -309,15 +515,32 @@ def counter_for(token_counter: Any, known: Model | None) -> Any:
     )
 
 
-def _result(outcome: _core.Outcome, limit: int | None) -> Result:
+def _result(
+    outcome: _core.Outcome,
+    limit: int | None,
+    *,
+    summary: SummaryReport | None = None,
+    warnings: Sequence[str] | None = None,
+    messages: list[Any] | None = None,
+    tokens: int | None = None,
+    rung: str | None = None,
+) -> Result:
+    """Wrap what the engine returned; with `messages` and `tokens`, as layer 3 changed its notice."""
+    plan = Plan(outcome.edits)
+    if tokens is not None:
+        # The notice's own edit stands; this one says what it grew to, so that the sums stay right.
+        grown = tokens - outcome.after
+        row = ("summary", "summary", None, None, 0, grown, "what was dropped, told in the notice")
+        plan = Plan(lambda: [*outcome.edits(), row])
     return Result(
-        messages=outcome.messages,
+        messages=outcome.messages if messages is None else messages,
         fits=outcome.fits,
         tokens_before=outcome.before,
-        tokens_after=outcome.after,
+        tokens_after=outcome.after if tokens is None else tokens,
         limit=limit,
-        rung=outcome.rung,
-        warnings=tuple(outcome.warnings),
+        rung=rung or outcome.rung,
+        warnings=tuple(outcome.warnings if warnings is None else warnings),
         format=outcome.format,
-        plan=Plan(outcome.edits),
+        plan=plan,
+        summary=summary,
     )

@@ -32,6 +32,8 @@ __all__ = [
     "Clear",
     "Policy",
     "Prune",
+    "Recovery",
+    "Summary",
     "normalize_tool_name",
 ]
 
@@ -407,6 +409,88 @@ class Prune(msgspec.Struct, frozen=True, kw_only=True):
         return _plain(self)
 
 
+def _check_seconds(group: str, name: str, value: object, *, optional: bool) -> None:
+    if value is None and optional:
+        return
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
+        raise InvalidPolicy(field=f"{group}.{name}", expected="seconds, above 0", got=describe(value))
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """Layer 3: how what was dropped is summarized, when a summarizer is given.
+
+    Raises `InvalidPolicy` when a field is out of its range.
+    """
+
+    over: int | float = 0.25
+    """A model is asked when what was dropped is over this. Share or tokens, 0 for always. Ours."""
+    chunk_chars: int = 50_000
+    """The most of the messages that one request holds. Characters, 1,000 or more. Spec."""
+    max_chunks: int = 4
+    """The most requests that the messages are split into; more of them are shortened. A count. Spec."""
+    max_tokens: int | float = 0.10
+    """The most that a summary may take. Share or tokens, above 0. Ours."""
+    timeout: float | None = 120.0
+    """For one request; None leaves it to the client. Seconds. Ours."""
+    attempts: int = 3
+    """Tries of one request after transient failures. A count, 1 or more. Ours."""
+    deadline: float = 300.0
+    """No further try of a request begins after this. Seconds. Ours."""
+    window: int | None = None
+    """The summarizer's own window, when its requests have to be smaller for it. Tokens. Ours."""
+    breaker: int = 3
+    """After so many compactions in a row that the model gave nothing to, it is not asked. A count. Ours."""
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        _check_amount("summary", "over", self.over, zero=True)
+        _check_amount("summary", "max_tokens", self.max_tokens, zero=False)
+        for name, least in (("chunk_chars", 1_000), ("max_chunks", 1), ("attempts", 1), ("breaker", 1)):
+            _check_at_least("summary", name, getattr(self, name), least)
+        _check_seconds("summary", "timeout", self.timeout, optional=True)
+        _check_seconds("summary", "deadline", self.deadline, optional=False)
+        if self.window is not None:
+            _check_at_least("summary", "window", self.window, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return _plain(self)
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done when the provider says that a request is too long.
+
+    Raises `InvalidPolicy` when a field is out of its range.
+    """
+
+    max_retries: int = 5
+    """Calls after the first one. A count. Spec."""
+    shrink: float = 0.8
+    """The next request has at most this share of the one that failed. Share, above 0 and below 1. Ours."""
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        _check_count("recovery", "max_retries", self.max_retries)
+        if not (isinstance(self.shrink, float) and 0 < self.shrink < 1):
+            raise InvalidPolicy(
+                field="recovery.shrink",
+                expected="a share (float) above 0.0 and below 1.0",
+                got=describe(self.shrink),
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return _plain(self)
+
+
+def _check_at_least(group: str, name: str, value: object, least: int) -> None:
+    if not (_is_int(value) and least <= value <= _MAX_INT):  # type: ignore[operator]
+        raise InvalidPolicy(
+            field=f"{group}.{name}", expected=f"a whole number, {least:,} or more", got=describe(value)
+        )
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """All settings of a compaction: `Policy(clear=Clear(keep=5), prune=Prune(target=0.3))`.
 
@@ -417,15 +501,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Layer 1, tool results."""
     prune: Prune = Prune()
     """Layer 2, the middle of the history."""
+    summary: Summary = Summary()
+    """Layer 3, summaries of what was dropped."""
+    recovery: Recovery = Recovery()
+    """After an overflow error."""
     strict_alternation: bool = False
     """Never two user messages side by side, for servers that insist: the notice joins the first one. Ours."""
 
     def __post_init__(self) -> None:
         """Check the types of the nested settings."""
-        if not isinstance(self.clear, Clear):
-            raise InvalidPolicy(field="clear", expected="a lithify.Clear", got=describe(self.clear))
-        if not isinstance(self.prune, Prune):
-            raise InvalidPolicy(field="prune", expected="a lithify.Prune", got=describe(self.prune))
+        for name, kind in _GROUPS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise InvalidPolicy(field=name, expected=f"a lithify.{kind.__name__}", got=describe(value))
         _check_bool("strict_alternation", self.strict_alternation)
 
     @classmethod
@@ -441,6 +529,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "clear": self.clear.to_dict(),
             "prune": self.prune.to_dict(),
+            "summary": self.summary.to_dict(),
+            "recovery": self.recovery.to_dict(),
             "strict_alternation": self.strict_alternation,
         }
 
@@ -451,8 +541,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         Raises `InvalidPolicy` for an unknown name as well as for a wrong value.
         """
         fields = _known(cls, "", data)
-        if "clear" in fields:
-            fields["clear"] = Clear(**_known(Clear, "clear", fields["clear"]))
-        if "prune" in fields:
-            fields["prune"] = Prune(**_known(Prune, "prune", fields["prune"]))
+        for name, kind in _GROUPS.items():
+            if name in fields:
+                fields[name] = kind(**_known(kind, name, fields[name]))
         return cls(**fields)
+
+
+_GROUPS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
+    {"clear": Clear, "prune": Prune, "summary": Summary, "recovery": Recovery}
+)

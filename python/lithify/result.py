@@ -9,6 +9,8 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from lithify.summarize.protocol import SummaryReport
+
 
 class Edit(msgspec.Struct, frozen=True):
     """One change.
@@ -77,7 +79,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     `messages` holds the very objects that came in wherever nothing changed. `limit` is the input limit, and
     `None` for a repair. `rung` names the last stage that made an edit: `none`, `repair`, `truncate`, `clear`,
-    `prune` or `minimal`.
+    `prune` or `minimal`, or, where a summary was written, `full`, `partial_1`, `partial_2` or `extract`.
     """
 
     messages: list[Any]
@@ -89,6 +91,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     format: str
     plan: Plan
+    summary: SummaryReport | None = None
+    """How layer 3 went, where it was wanted: its rung, its attempts, its size."""
 
     def to_dict(self, *, messages: bool = False) -> dict[str, Any]:
         """Return plain data; the messages themselves only when asked for."""
@@ -102,6 +106,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             "format": self.format,
             "plan": self.plan.to_dict(),
         }
+        if self.summary is not None:
+            data["summary"] = msgspec.to_builtins(self.summary)
         if messages:
             data["messages"] = self.messages
         return data

@@ -188,10 +188,12 @@ def assemble(  # noqa: PLR0917
     between = strict and bool(after) and after[0]["role"] == "user"
     if merged is not None and len(messages[merged[0]]["content"]) == 1:
         between = False  # without the notice that message would be empty
+    if old is not None and first is not None and old < first:
+        between = False  # an assistant's message may not come first
     join = (strict or merged is not None) and not between
     if strict and old is not None and first is not None and old < first:
         head = next(i for i in sorted(kept) if not system(messages[i]))
-        join, between = join and head == first, between and head == first
+        join = join and head == first
     if join and first is not None and not pinned(messages[first]):
         block = {"type": "text", "text": text, **own}
         at = next(place for place, (_, index) in enumerate(out) if index == first)

@@ -92,7 +92,7 @@ def repair(messages: list[Message], fmt: str) -> list[tuple[Message, int | None]
     if fmt == ANTHROPIC:
         finished = start_with_user(without_empties(finished)) if messages else []
     else:
-        finished = [(empty_list_to_text(message, index), index) for message, index in finished]
+        finished = [(without_empty_lists(message, index), index) for message, index in finished]
     return finished
 
 
@@ -483,12 +483,14 @@ def same(one: list[Any], other: list[Any]) -> bool:
 # Steps 8 and 9: empty content, start ----------------------------------------------------
 
 
-def empty_list_to_text(message: Message, index: int | None) -> Message:
-    if message.get("content") != []:
+def without_empty_lists(message: Message, index: int | None) -> Message:
+    if message.get("content") != [] and message.get("tool_calls") != []:
         return message
     if pinned(message):
         raise PinnedInvalid(index)
-    return {**message, "content": ""}
+    if message.get("content") == []:
+        message = {**message, "content": ""}
+    return {key: value for key, value in message.items() if (key, value) != ("tool_calls", [])}
 
 
 def without_empties(found: list[tuple[Message, int | None]]) -> list[tuple[Message, int | None]]:

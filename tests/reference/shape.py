@@ -190,7 +190,8 @@ def replace_block(message: Message, at: tuple[Any, ...], block: Any) -> Message:
 def mark(holder: Message) -> str | None:
     """The kind of our own mark on a message or block."""
     own = holder.get("_lithify")
-    return own.get("kind") if isinstance(own, dict) else None
+    kind = own.get("kind") if isinstance(own, dict) else None
+    return "notice" if kind == "summary" else kind  # a summary is a notice with more text
 
 
 def pinned(message: Message) -> bool:

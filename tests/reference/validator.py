@@ -104,6 +104,8 @@ def openai(messages: list[Message]) -> list[Fault]:
     for i, message in enumerate(messages):
         if message.get("content") == []:
             faults.append((i, "empty_message"))
+        if message.get("tool_calls") == []:
+            faults.append((i, "empty_tool_calls"))
         if message["role"] in ("tool", "function"):
             faults += openai_result(i, key_of(results(message, "openai_chat")[0]), wanted, known)
             continue

@@ -160,8 +160,8 @@ def test_unknown_names_are_refused() -> None:
         Clear(triger=0.5)  # type: ignore[call-arg]
     with pytest.raises(InvalidPolicy, match=r"clear\.triger"):
         Policy.from_dict({"clear": {"triger": 0.5}})
-    with pytest.raises(InvalidPolicy, match="summary"):
-        Policy.from_dict({"summary": {}})
+    with pytest.raises(InvalidPolicy, match="summaries"):
+        Policy.from_dict({"summaries": {}})
     wrong: list[Any] = [None, [], "literal", {"clear": 3}]
     for bad in wrong:
         with pytest.raises(InvalidPolicy, match="mapping"):

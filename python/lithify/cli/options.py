@@ -57,7 +57,10 @@ def _tokens(least: int) -> Callable[[click.Context, click.Parameter, str | None]
 file_argument = click.argument("file", metavar="FILE", type=click.STRING)
 
 format_option = click.option(
-    "--format", "format_name", metavar="NAME", help="openai_chat or anthropic; found out when not given."
+    "--format",
+    "format_name",
+    metavar="NAME",
+    help="openai_chat, anthropic, responses, gemini or bedrock; found out when not given.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, also for errors.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No report and no progress, only errors.")

@@ -29,6 +29,13 @@ pub enum Build<N> {
         /// Keys that go.
         unset: Vec<Key>,
     },
+    /// A shallow copy of a mapping that came in, the entries at these places (in order) with a new text or taken out.
+    Entries {
+        /// What is copied.
+        base: N,
+        /// Place of the entry, and its new text.
+        cuts: Vec<(u32, Option<String>)>,
+    },
     /// The value that came in, each lone surrogate in its strings (however deep) as U+FFFD.
     Sendable(N),
 }

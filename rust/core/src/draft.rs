@@ -71,6 +71,8 @@ pub struct Draft<N> {
     pub edits: Vec<Edit>,
     /// How many messages came in.
     pub came: usize,
+    /// The calls of the newest turn that was read, where results name no ids (Gemini).
+    pub turn: crate::format::Turn,
 }
 
 impl<N: Clone> Draft<N> {
@@ -85,6 +87,7 @@ impl<N: Clone> Draft<N> {
             ledger: Ledger::default(),
             edits: Vec::new(),
             came: 0,
+            turn: crate::format::Turn::default(),
         }
     }
     /// Makes room for that many messages.
@@ -175,6 +178,7 @@ impl<N: Clone> Draft<N> {
             && item.merged.is_none()
             && !item.lossy_name
             && !item.empty_list
+            && !item.empty_calls
             && self.parts_of(item).iter().all(|p| p.change.as_deref().is_none_or(|c| *c == Change::default()))
     }
 }

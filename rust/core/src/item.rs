@@ -292,6 +292,8 @@ pub struct Item<N> {
     pub merged_notice: Option<Box<Notice<N>>>,
     /// A message of ours that says nothing (`_lithify.kind` is `stub`).
     pub stub: bool,
+    /// `tool_calls` is an empty list, which OpenAI refuses.
+    pub empty_calls: bool,
     /// `content` is an empty list, which no provider takes.
     pub empty_list: bool,
     /// `name` holds a lone surrogate.
@@ -319,6 +321,7 @@ impl<N> Item<N> {
             notice: None,
             merged_notice: None,
             stub: false,
+            empty_calls: false,
             empty_list: false,
             lossy_name: false,
             rearranged: false,

@@ -86,6 +86,14 @@ pub fn value(build: &Build<&Value>) -> Value {
             }
             Value::Object(map)
         }
+        Build::Entries { base, cuts } => {
+            let entries = base.as_object().into_iter().flatten();
+            let kept = (0u32..).zip(entries).filter_map(|(at, (key, entry))| match cuts.iter().find(|(place, _)| *place == at) {
+                Some((_, text)) => Some((key.clone(), Value::from(text.as_deref()?))),
+                None => Some((key.clone(), entry.clone())),
+            });
+            Value::Object(kept.collect())
+        }
     }
 }
 

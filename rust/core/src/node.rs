@@ -114,4 +114,12 @@ keys! {
     Mark = "_lithify", MarkKind = "kind", Removed = "removed", Carry = "carry",
     AsOf = "as_of", Instructions = "instructions", Files = "files", Errors = "errors", Todos = "todos", Path = "path",
     Action = "action", Outcome = "outcome", Call = "call", Line = "line",
+    CallId = "call_id", Output = "output", Summary = "summary", EncryptedContent = "encrypted_content",
+    GeminiCall = "functionCall", GeminiResponse = "functionResponse", SnakeResponse = "function_response", Args = "args",
+    Response = "response", Error = "error", InlineData = "inlineData", SnakeInlineData = "inline_data", FileData = "fileData",
+    SnakeFileData = "file_data", MimeType = "mimeType", SnakeMimeType = "mime_type", Thought = "thought",
+    ThoughtSignature = "thoughtSignature", SnakeThoughtSignature = "thought_signature",
+    ToolUse = "toolUse", ToolResult = "toolResult", CamelToolUseId = "toolUseId", Status = "status", Json = "json",
+    Image = "image", Document = "document", Video = "video", CamelReasoning = "reasoningContent",
+    ReasoningText = "reasoningText", CachePoint = "cachePoint",
 }

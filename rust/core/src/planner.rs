@@ -98,6 +98,9 @@ fn system_tokens<N: Node>(system: &N, counter: &mut dyn Counter) -> Result<u64> 
     if system.kind() == Kind::Null {
         return Ok(0);
     }
+    if let Some(parts) = system.get(Key::Parts) {
+        return system_tokens(&parts, counter);
+    }
     if system.kind() != Kind::List {
         return Err(beside("system", "a string or a list of text blocks", system));
     }

@@ -70,6 +70,9 @@ pub fn canonical(value: &Value) -> String {
 
 /// The texts of a result as it came, joined by line breaks.
 fn original_text<N: Node>(draft: &Draft<N>, part: &Part<N>) -> String {
+    if part.stub && part.node.is_none() {
+        return crate::format::STUB.to_owned();
+    }
     let texts: Vec<String> = draft.format.pieces(part).into_iter().filter_map(|p| p.text?.to_text()).collect();
     texts.join("\n")
 }

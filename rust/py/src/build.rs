@@ -40,6 +40,18 @@ pub fn build<'py>(py: Python<'py>, value: Build<PyNode<'py>>) -> PyResult<Bound<
             }
             dict.into_any()
         }
+        Build::Entries { base, cuts } => {
+            let dict = to_dict(&base)?;
+            let keys: Vec<_> = dict.keys().iter().collect();
+            for (at, text) in cuts {
+                let Some(key) = keys.get(at as usize) else { continue };
+                match text {
+                    Some(text) => dict.set_item(key, text)?,
+                    None => dict.del_item(key)?,
+                }
+            }
+            dict.into_any()
+        }
         Build::Sendable(node) => sendable(&node.0)?,
     })
 }

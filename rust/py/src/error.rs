@@ -32,7 +32,10 @@ pub fn exception(py: Python<'_>, error: Error, counter: &mut PyCounter<'_>) -> P
         }),
         Error::UnknownFormat { index, got } => raise(py, "UnknownFormat", |k| {
             k.set_item("index", index)?;
-            k.set_item("expected", "messages in the shape of OpenAI chat or Anthropic")?;
+            k.set_item(
+                "expected",
+                "messages in the shape of OpenAI chat, OpenAI Responses, Anthropic, Gemini or Bedrock Converse",
+            )?;
             k.set_item("got", got)
         }),
         Error::MixedFormats { index, field, first, second } => raise(py, "MixedFormats", |k| {

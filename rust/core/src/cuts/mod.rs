@@ -4,6 +4,10 @@
 //! this: a unit is the run of items between two neighbouring cuts. Linear in the items.
 
 mod pairs;
+mod reasoning;
+mod turn_order;
+
+pub use turn_order::needs_user;
 
 use crate::draft::Draft;
 use std::ops::Range;
@@ -13,6 +17,8 @@ use std::ops::Range;
 pub fn legal<N: Clone>(draft: &Draft<N>) -> Vec<bool> {
     let mut legal = vec![true; draft.items.len()];
     pairs::veto(draft, &mut legal);
+    reasoning::veto(draft, &mut legal);
+    turn_order::veto(draft, &mut legal);
     legal
 }
 

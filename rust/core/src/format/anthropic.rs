@@ -54,7 +54,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
     Ok(())
 }
 
-fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
+pub(super) fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
     let known = node.and_then(|n| {
         n.text(|t| match t.str {
             "user" => Some(Role::User),
@@ -334,7 +334,7 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
     match &item.made {
         Some(Made::Notice(notice)) => return super::notice(item.role, notice),
-        Some(Made::Start) => return super::marked("user", Build::Text(START.to_owned()), "stub"),
+        Some(Made::Start) => return super::marked("user", ("content", Build::Text(START.to_owned())), "stub"),
         Some(Made::Results) | None => {}
     }
     let Some(base) = &item.node else {
@@ -350,7 +350,7 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
         Some(Build::List(parts.iter().map(|p| block(draft, p)).collect()))
     };
     let content = match &item.merged {
-        Some(notice) => Some(super::with_notice(base, content, notice)),
+        Some(notice) => Some(super::with_notice(base, (Key::Content, Some("text")), content, notice)),
         None => content,
     };
     Build::Patch { base: base.clone(), set: content.map(|c| (Key::Content, c)).into_iter().collect(), unset: Vec::new() }

@@ -2,7 +2,8 @@
 
 use super::Piece;
 use crate::build::Build;
-use crate::item::{BlockCut, Content, NewNotice, Role};
+use crate::draft::Draft;
+use crate::item::{BlockCut, Content, Item, Made, NewNotice, Part, Role};
 use crate::node::{Key, Kind, Node};
 
 /// Our mark, of a kind without fields.
@@ -11,8 +12,8 @@ pub(super) fn mark<N>(kind: &str) -> Build<N> {
 }
 
 /// A message of ours.
-pub(super) fn marked<N>(role: &str, content: Build<N>, kind: &str) -> Build<N> {
-    Build::Map(vec![("role", Build::Text(role.to_owned())), ("content", content), ("_lithify", mark(kind))])
+pub(super) fn marked<N>(role: &str, content: (&'static str, Build<N>), kind: &str) -> Build<N> {
+    Build::Map(vec![("role", Build::Text(role.to_owned())), content, ("_lithify", mark(kind))])
 }
 
 /// The mark of a notice, with what the next prune has to know.
@@ -31,15 +32,61 @@ pub(super) fn notice<N>(role: Role, notice: &NewNotice) -> Build<N> {
     Build::Map(vec![("role", Build::Text(role.to_owned())), ("content", content), ("_lithify", notice_mark(notice))])
 }
 
+/// A text block; `kind` is its `type`, in formats that have one.
+pub(super) fn text_block<N>(kind: Option<&str>, text: Build<N>) -> Vec<(&'static str, Build<N>)> {
+    let mut fields: Vec<_> = kind.map(|kind| ("type", Build::Text(kind.to_owned()))).into_iter().collect();
+    fields.push(("text", text));
+    fields
+}
+
+/// A list of one text block without a `type`.
+pub(super) fn one_text<N>(text: &str) -> Build<N> {
+    Build::List(vec![Build::Map(text_block(None, Build::Text(text.to_owned())))])
+}
+
+/// A message that is a list of blocks without a `type`, under `key`.
+pub(super) fn message_of_blocks<N: Node>(
+    draft: &Draft<N>,
+    item: &Item<N>,
+    key: Key,
+    block: impl Fn(&Part<N>) -> Build<N>,
+) -> Build<N> {
+    match &item.made {
+        Some(Made::Notice(notice)) => {
+            let role = match (item.role, key) {
+                (Role::Assistant, Key::Parts) => "model",
+                (Role::Assistant, _) => "assistant",
+                _ => "user",
+            };
+            let content = (key.as_str(), one_text(&notice.text));
+            return Build::Map(vec![("role", Build::Text(role.to_owned())), content, ("_lithify", notice_mark(notice))]);
+        }
+        Some(Made::Start) => return marked("user", (key.as_str(), one_text(super::START)), "stub"),
+        Some(Made::Results) | None => {}
+    }
+    let content = Build::List(draft.parts_of(item).iter().map(block).collect());
+    let Some(base) = &item.node else {
+        return Build::Map(vec![("role", Build::Text("user".to_owned())), (key.as_str(), content)]);
+    };
+    let content = match &item.merged {
+        Some(notice) => with_notice(base, (key, None), Some(content), notice),
+        None => content,
+    };
+    Build::Patch { base: base.clone(), set: vec![(key, content)], unset: Vec::new() }
+}
+
 /// A message's content with the notice as one more text block.
-pub(super) fn with_notice<N: Node>(base: &N, changed: Option<Build<N>>, notice: &NewNotice) -> Build<N> {
-    let block = Build::Map(vec![
-        ("type", Build::Text("text".to_owned())),
-        ("text", Build::Text(notice.text.clone())),
-        ("_lithify", notice_mark(notice)),
-    ]);
-    let text_block = |text| Build::Map(vec![("type", Build::Text("text".to_owned())), ("text", text)]);
-    let content = base.get(Key::Content);
+pub(super) fn with_notice<N: Node>(
+    base: &N,
+    (key, kind): (Key, Option<&str>),
+    changed: Option<Build<N>>,
+    notice: &NewNotice,
+) -> Build<N> {
+    let mut block = text_block(kind, Build::Text(notice.text.clone()));
+    block.push(("_lithify", notice_mark(notice)));
+    let block = Build::Map(block);
+    let text_block = |text| Build::Map(text_block(kind, text));
+    let content = base.get(key);
     let mut blocks = match (changed, content) {
         (Some(Build::List(blocks)), _) => blocks,
         (Some(text), _) => vec![text_block(text)],
@@ -106,6 +153,7 @@ pub(super) fn sendable_content<N: Node>(content: N) -> Build<N> {
             content.elements(|_, block| blocks.push(sendable_block(block.clone())));
             Build::List(blocks)
         }
+        Kind::Map => Build::Sendable(content),
         _ => Build::Same(content),
     }
 }

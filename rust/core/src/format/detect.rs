@@ -23,6 +23,8 @@ pub fn detect<N: Node>(messages: &N, system: bool) -> Result<Format> {
         }
         match signal(message) {
             Signal::Strong(format) => found = Some(format),
+            // A system message is any OpenAI format's.
+            Signal::Weak(Format::Responses) => weak = Some(Format::Responses),
             Signal::Weak(format) => weak = weak.or(Some(format)),
             Signal::None => {}
             Signal::Other(got) => failed = Some(Error::UnknownFormat { index: Some(index as usize), got }),
@@ -50,6 +52,7 @@ fn signal<N: Node>(message: &N) -> Signal {
         Key::ToolCalls | Key::ToolCallId | Key::FunctionCall if value.kind() != Kind::Null => {
             signal = Signal::Strong(Format::OpenAiChat)
         }
+        Key::Parts if value.kind() == Kind::List => signal = Signal::Strong(Format::Gemini),
         Key::Content if value.kind() == Kind::List => {
             let mut seen = None;
             value.elements(|_, block| seen = seen.or_else(|| block_format(block)));
@@ -62,33 +65,51 @@ fn signal<N: Node>(message: &N) -> Signal {
     if let Signal::Strong(_) = signal {
         return signal;
     }
+    if kind.as_ref().is_some_and(is_item) {
+        return Signal::Strong(Format::Responses);
+    }
     let Some(role) = role else {
-        let parts = message.get(Key::Parts).is_some();
-        return match kind {
-            Some(kind) => Signal::Other(format!("items of type {}", describe(&kind))),
-            None if parts => Signal::Other("messages with `parts`".to_owned()),
-            None => Signal::None,
-        };
+        return kind.map_or(Signal::None, |kind| Signal::Other(format!("items of type {}", describe(&kind))));
     };
-    if message.get(Key::Content).is_none() && message.get(Key::Parts).is_some() {
-        return Signal::Other("messages with `parts`".to_owned());
+    // An Anthropic reply is of type `message`, too, but its content is a list.
+    if kind.is_some_and(|kind| kind.is_text("message")) && message.get(Key::Content).is_some_and(|c| c.kind() == Kind::Text) {
+        return Signal::Weak(Format::Responses);
     }
     let of_role = role.text(|t| match t.str {
-        "tool" | "function" | "developer" => Signal::Strong(Format::OpenAiChat),
-        "system" => Signal::Weak(Format::OpenAiChat),
+        "tool" | "function" => Signal::Strong(Format::OpenAiChat),
+        "model" => Signal::Strong(Format::Gemini),
+        "system" | "developer" => Signal::Weak(Format::OpenAiChat),
         _ => Signal::None,
     });
     of_role.unwrap_or(Signal::None)
 }
 
+/// Whether this is the type of a Responses item that is no message.
+fn is_item<N: Node>(kind: &N) -> bool {
+    let known = |kind: &str| {
+        matches!(kind, "reasoning" | "item_reference" | "compaction") || kind.ends_with("_call") || kind.ends_with("_call_output")
+    };
+    kind.text(|t| known(t.str)) == Some(true)
+}
+
 fn block_format<N: Node>(block: &N) -> Option<Format> {
-    let kind = block.get(Key::Type)?;
+    let Some(kind) = block.get(Key::Type) else {
+        let mut bedrock = false;
+        block.each(|key, _| {
+            bedrock |= matches!(
+                key,
+                Key::Text | Key::ToolUse | Key::ToolResult | Key::Image | Key::Document | Key::Video | Key::CachePoint
+            ) || key == Key::CamelReasoning;
+        });
+        return bedrock.then_some(Format::Bedrock);
+    };
     kind.text(|t| match t.str {
         "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "document" | "server_tool_use" | "search_result" => {
             Some(Format::Anthropic)
         }
         "image" if block.get(Key::Source).is_some() => Some(Format::Anthropic),
         "image_url" | "input_audio" | "file" => Some(Format::OpenAiChat),
+        "input_text" | "output_text" | "input_image" | "input_file" => Some(Format::Responses),
         _ => None,
     })?
 }

@@ -1,12 +1,16 @@
 //! Readers and builders, one file per provider's shape, written once over [`Node`].
 
 mod anthropic;
+mod bedrock;
 mod building;
 mod detect;
+mod gemini;
 mod openai_chat;
 mod reading;
+mod responses;
 
 pub use detect::detect;
+pub use gemini::Turn;
 pub(crate) use reading::{EXCESS_REMEDY, EXPECTED_SIZE};
 
 use building::{content_pieces, mark, marked, notice, result_content, sendable_block, sendable_content, with_notice};
@@ -25,7 +29,16 @@ pub enum Format {
     OpenAiChat,
     /// Anthropic messages.
     Anthropic,
+    /// OpenAI Responses items.
+    Responses,
+    /// Gemini contents.
+    Gemini,
+    /// Bedrock Converse.
+    Bedrock,
 }
+
+/// Where a format keeps a message's content, and the `type` of a text block in it.
+type Style = (Key, Option<&'static str>);
 
 /// A piece of a result's content.
 #[derive(Clone, Debug)]
@@ -40,13 +53,16 @@ pub struct Piece<N> {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 2] = [Self::OpenAiChat, Self::Anthropic];
+    pub const ALL: [Self; 5] = [Self::OpenAiChat, Self::Anthropic, Self::Responses, Self::Gemini, Self::Bedrock];
     /// The name in the API.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai_chat",
             Self::Anthropic => "anthropic",
+            Self::Responses => "responses",
+            Self::Gemini => "gemini",
+            Self::Bedrock => "bedrock",
         }
     }
     /// The format of that name (`openai` is short for `openai_chat`).
@@ -55,15 +71,24 @@ impl Format {
         match name {
             "openai" | "openai_chat" => Some(Self::OpenAiChat),
             "anthropic" => Some(Self::Anthropic),
+            "responses" => Some(Self::Responses),
+            "gemini" => Some(Self::Gemini),
+            "bedrock" => Some(Self::Bedrock),
             _ => None,
         }
+    }
+    /// Whether results are messages of their own; else they are blocks of a user message.
+    #[must_use]
+    pub const fn result_messages(self) -> bool {
+        matches!(self, Self::OpenAiChat | Self::Responses)
     }
     /// Price of an image of unknown size.
     #[must_use]
     pub const fn image(self) -> u64 {
         match self {
-            Self::OpenAiChat => 765,
-            Self::Anthropic => 1_600,
+            Self::OpenAiChat | Self::Responses => 765,
+            Self::Anthropic | Self::Bedrock => 1_600,
+            Self::Gemini => 258,
         }
     }
     /// Reads one message and appends it to the draft.
@@ -74,20 +99,26 @@ impl Format {
         match self {
             Self::OpenAiChat => openai_chat::read(index, message, draft, counter),
             Self::Anthropic => anthropic::read(index, message, draft, counter),
+            Self::Responses => responses::read(index, message, draft, counter),
+            Self::Gemini => gemini::read(index, message, draft, counter),
+            Self::Bedrock => bedrock::read(index, message, draft, counter),
         }
     }
     /// The pieces of a result's content as it came, in order.
     pub fn pieces<N: Node>(self, part: &Part<N>) -> Vec<Piece<N>> {
         match self {
-            Self::OpenAiChat => openai_chat::pieces(part),
+            Self::OpenAiChat | Self::Responses => openai_chat::pieces(part),
             Self::Anthropic => anthropic::pieces(part, self.image()),
+            Self::Gemini => gemini::pieces(part),
+            Self::Bedrock => bedrock::pieces(part),
         }
     }
     /// The content of a result as it came, when it is one string.
     pub fn only_text<N: Node>(self, part: &Part<N>) -> Option<N> {
         let content = match self {
-            Self::OpenAiChat => part.node.clone(),
+            Self::OpenAiChat | Self::Responses => part.node.clone(),
             Self::Anthropic => part.node.as_ref()?.get(Key::Content),
+            Self::Gemini | Self::Bedrock => None,
         };
         content.filter(|content| content.kind() == Kind::Text)
     }
@@ -96,20 +127,23 @@ impl Format {
         match self {
             Self::OpenAiChat => openai_chat::arguments(part),
             Self::Anthropic => part.node.as_ref()?.get(Key::Input),
+            Self::Responses => responses::arguments(part),
+            Self::Gemini => gemini::arguments(part),
+            Self::Bedrock => bedrock::arguments(part),
         }
     }
     /// The text of a text or thinking part.
     pub fn text<N: Node>(self, part: &Part<N>) -> Option<String> {
         match self {
-            Self::OpenAiChat => openai_chat::text(part),
             Self::Anthropic => anthropic::text(part),
+            Self::OpenAiChat | Self::Responses | Self::Gemini | Self::Bedrock => openai_chat::text(part),
         }
     }
     /// A stub result for the call with this id.
     pub fn stub<N: Node>(self, tokens: u64) -> Part<N> {
         let mut part = Part::new(crate::item::PartKind::Result, crate::item::Place::New, u32::MAX, None, tokens);
         part.stub = true;
-        part.is_error = matches!(self, Self::Anthropic);
+        part.is_error = !self.result_messages();
         part
     }
     /// Builds a touched or new message.
@@ -117,6 +151,9 @@ impl Format {
         match self {
             Self::OpenAiChat => openai_chat::build(draft, item),
             Self::Anthropic => anthropic::build(draft, item),
+            Self::Responses => responses::build(draft, item),
+            Self::Gemini => gemini::build(draft, item),
+            Self::Bedrock => bedrock::build(draft, item),
         }
     }
 }

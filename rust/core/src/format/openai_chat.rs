@@ -69,8 +69,11 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         lossy_name = counted.lossy;
     }
     let empty_list = fields.content.as_ref().is_some_and(is_empty_list);
+    let empty_calls = fields.calls.as_ref().is_some_and(is_empty_list);
     if speaker == Role::Tool {
-        read_result(&mut reader, &fields, stub)?;
+        let legacy = fields.role.as_ref().is_some_and(|role| role.is_text("function"));
+        let id = fields.call_id.as_ref().filter(|_| !legacy);
+        read_result(&mut reader, ("content", fields.content.as_ref()), id, legacy, stub)?;
     } else {
         read_content(&mut reader, fields.content.as_ref())?;
     }
@@ -84,7 +87,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
             }
         }
         read_calls(&mut reader, &fields)?;
-    } else if fields.calls.as_ref().is_some_and(|c| c.kind() == Kind::List) {
+    } else if !empty_calls && fields.calls.as_ref().is_some_and(|c| c.kind() == Kind::List) {
         let got = fields.role.as_ref().map(describe).unwrap_or_default();
         return Err(Error::invalid(
             index,
@@ -105,11 +108,12 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
     let item = reader.finish(message, speaker, overhead, flags)?;
     item.merged_notice = merged;
     item.empty_list = empty_list;
+    item.empty_calls = empty_calls;
     item.lossy_name = lossy_name;
     Ok(())
 }
 
-fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
+pub(super) fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
     let known = node.and_then(|n| {
         n.text(|t| match t.str {
             "system" | "developer" => Some(Role::System),
@@ -132,7 +136,7 @@ fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
 }
 
 /// Reads the content of any message but a tool's.
-fn read_content<N: Node>(reader: &mut Reader<'_, N>, content: Option<&N>) -> Result<()> {
+pub(super) fn read_content<N: Node>(reader: &mut Reader<'_, N>, content: Option<&N>) -> Result<()> {
     let Some(content) = content else { return Ok(()) };
     if let Some(counted) = reader.counted(content)? {
         reader.push_text(PartKind::Text, Place::Content, content, counted);
@@ -155,7 +159,7 @@ fn read_content<N: Node>(reader: &mut Reader<'_, N>, content: Option<&N>) -> Res
     }
 }
 
-fn is_empty_list<N: Node>(content: &N) -> bool {
+pub(super) fn is_empty_list<N: Node>(content: &N) -> bool {
     let mut empty = content.kind() == Kind::List;
     content.elements(|_, _| empty = false);
     empty
@@ -190,7 +194,7 @@ fn read_block<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N) -> Result
         BlockKind::Foreign(field) => Err(Error::MixedFormats {
             index: reader.index,
             field: format!("content[{at}].type = {field}"),
-            first: "openai_chat",
+            first: reader.draft.format.name(),
             second: "anthropic",
         }),
         BlockKind::Unknown => reader.push_opaque(place, block),
@@ -225,12 +229,20 @@ fn kind_of<N: Node>(block: &N) -> BlockKind {
 }
 
 fn is_low_detail<N: Node>(block: &N) -> bool {
-    block.get(Key::ImageUrl).and_then(|i| i.get(Key::Detail)).is_some_and(|d| d.is_text("low"))
+    let nested = block.get(Key::ImageUrl).and_then(|i| i.get(Key::Detail));
+    nested.or_else(|| block.get(Key::Detail)).is_some_and(|d| d.is_text("low"))
 }
 
-fn read_result<N: Node>(reader: &mut Reader<'_, N>, fields: &Fields<N>, stub: bool) -> Result<()> {
+/// Reads a message that is one result; `field` is where its content stands.
+pub(super) fn read_result<N: Node>(
+    reader: &mut Reader<'_, N>,
+    (field, content): (&str, Option<&N>),
+    id: Option<&N>,
+    legacy: bool,
+    stub: bool,
+) -> Result<()> {
     let mut total = Counted { tokens: count::RESULT, lossy: false, blank: false };
-    if let Some(content) = &fields.content {
+    if let Some(content) = content {
         if let Some(counted) = reader.counted(content)? {
             total.tokens += counted.tokens;
             total.lossy = counted.lossy;
@@ -238,15 +250,20 @@ fn read_result<N: Node>(reader: &mut Reader<'_, N>, fields: &Fields<N>, stub: bo
             match content.kind() {
                 Kind::Null => {}
                 Kind::List => add_blocks(reader, content, &mut total)?,
+                // Some clients keep the output as a mapping (text and success); it is cleared whole or not at all.
+                Kind::Map if reader.draft.format == super::Format::Responses => {
+                    let counted = reader.json(content)?;
+                    total.tokens += counted.tokens;
+                    total.lossy |= counted.lossy;
+                }
                 Kind::Bool | Kind::Number | Kind::Map | Kind::Text | Kind::Other => {
-                    return Err(reader.invalid("content", CONTENT, content, CONTENT_REMEDY));
+                    return Err(reader.invalid(field, CONTENT, content, CONTENT_REMEDY));
                 }
             }
         }
     }
-    let legacy = fields.role.as_ref().is_some_and(|role| role.is_text("function"));
-    let (id, lossy_id) = reader.symbol(fields.call_id.as_ref().filter(|_| !legacy));
-    let mut part = Part::new(PartKind::Result, Place::Content, reader.source(), fields.content.clone(), total.tokens);
+    let (id, lossy_id) = reader.symbol(id);
+    let mut part = Part::new(PartKind::Result, Place::Content, reader.source(), content.cloned(), total.tokens);
     part.id = id;
     part.legacy = legacy;
     part.lossy = total.lossy || lossy_id;
@@ -390,7 +407,7 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
     match &item.made {
         Some(Made::Notice(notice)) => return super::notice(item.role, notice),
-        Some(Made::Start) => return super::marked("user", Build::Text(START.to_owned()), "stub"),
+        Some(Made::Start) => return super::marked("user", ("content", Build::Text(START.to_owned())), "stub"),
         Some(Made::Results) | None => {}
     }
     let Some(base) = &item.node else {
@@ -418,7 +435,7 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     if let Some(merged) = &item.merged {
         set.retain(|(key, _)| *key != Key::Content);
         let changed = if item.empty_list { Some(Build::Text(String::new())) } else { content(parts, base, false) };
-        set.push((Key::Content, super::with_notice(base, changed, merged)));
+        set.push((Key::Content, super::with_notice(base, (Key::Content, Some("text")), changed, merged)));
     }
     for part in parts.iter().filter(|p| p.change.is_some()) {
         match (part.place, part.kind) {
@@ -438,15 +455,16 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
         let calls = parts.iter().filter(|p| matches!(p.place, Place::ToolCall(_)));
         set.push((Key::ToolCalls, Build::List(calls.map(|p| call(draft, p)).collect())));
     }
-    Build::Patch { base: base.clone(), set, unset: Vec::new() }
+    let unset = if item.empty_calls { vec![Key::ToolCalls] } else { Vec::new() };
+    Build::Patch { base: base.clone(), set, unset }
 }
 
 fn text_of<N>(text: &str) -> Build<N> {
     Build::Text(text.to_owned())
 }
 
-/// The new `content`, when it changes.
-fn content<N: Node>(parts: &[Part<N>], base: &N, rearranged: bool) -> Option<Build<N>> {
+/// The new content, when it changes; a list of blocks stands under `content`.
+pub(super) fn content<N: Node>(parts: &[Part<N>], base: &N, rearranged: bool) -> Option<Build<N>> {
     let changed = |p: &&Part<N>| p.change.as_ref().is_some_and(|c| c.sendable || c.content.is_some());
     if let Some(part) = parts.iter().find(|p| p.place == Place::Content) {
         let change = part.change.as_ref()?;

@@ -58,7 +58,7 @@ impl<N: Node> Flags<N> {
         item.done = self.done;
         let Some(mark) = self.mark else { return };
         item.stub = is_stub(&mark);
-        if matches!(item.role, Role::User | Role::Assistant) && mark.get(Key::MarkKind).is_some_and(|k| k.is_text("notice")) {
+        if matches!(item.role, Role::User | Role::Assistant) && is_notice(&mark) {
             let removed = mark.get(Key::Removed).and_then(|r| r.as_u64()).unwrap_or(0);
             item.notice = Some(Box::new(Notice { removed, carry: mark.get(Key::Carry) }));
         }
@@ -68,10 +68,15 @@ impl<N: Node> Flags<N> {
 /// The notice that a text block is, when an earlier pass merged one into this message.
 pub(super) fn merged_notice<N: Node>(block: &N) -> Option<Box<Notice<N>>> {
     let mark = block.get(Key::Mark)?;
-    mark.get(Key::MarkKind)?.is_text("notice").then(|| {
+    is_notice(&mark).then(|| {
         let removed = mark.get(Key::Removed).and_then(|r| r.as_u64()).unwrap_or(0);
         Box::new(Notice { removed, carry: mark.get(Key::Carry) })
     })
+}
+
+/// Whether a mark says that this is a notice of ours; a summary is a notice with more text.
+fn is_notice<N: Node>(mark: &N) -> bool {
+    mark.get(Key::MarkKind).is_some_and(|k| k.is_text("notice") || k.is_text("summary"))
 }
 
 /// Whether a mark says that this is a stub of ours.
@@ -131,6 +136,44 @@ impl<'a, N: Node> Reader<'a, N> {
         let at = self.draft.parts.len();
         self.draft.parts.push(part);
         &mut self.draft.parts[at]
+    }
+    /// Appends a call, priced by its name and arguments.
+    pub fn push_call(
+        &mut self,
+        place: Place,
+        node: &N,
+        id: Option<&N>,
+        name: Option<&N>,
+        args: Option<&N>,
+    ) -> Result<&mut Part<N>> {
+        let mut tokens = count::CALL;
+        let mut lossy = false;
+        if let Some(name) = name
+            && let Some(counted) = self.counted(name)?
+        {
+            tokens += counted.tokens;
+            lossy = counted.lossy;
+        }
+        if let Some(args) = args.filter(|args| args.kind() != Kind::Null) {
+            tokens += match self.counted(args)? {
+                Some(counted) => {
+                    lossy |= counted.lossy;
+                    counted.tokens
+                }
+                None => {
+                    let counted = self.json(args)?;
+                    lossy |= counted.lossy;
+                    counted.tokens
+                }
+            };
+        }
+        let (id, lossy_id) = self.symbol(id);
+        let (name, _) = self.symbol(name);
+        let mut part = Part::new(PartKind::Call, place, self.source(), Some(node.clone()), tokens);
+        part.id = id;
+        part.name = name;
+        part.lossy = lossy || lossy_id;
+        Ok(self.push(part))
     }
     /// Appends an unknown block, priced by its JSON.
     pub fn push_opaque(&mut self, place: Place, node: &N) -> Result<()> {

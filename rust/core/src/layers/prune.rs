@@ -10,6 +10,7 @@ use crate::count::{self, Counter};
 use crate::cuts;
 use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
+use crate::format::{Format, START};
 use crate::item::{Item, Made, NewNotice, Notice, Part, PartKind, Place, Role};
 use crate::node::Node;
 use crate::policy::{Policy, Prune};
@@ -78,11 +79,9 @@ fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
     let newest = (0..items.len()).rev().find(|&at| Some(at) != slot.notice);
     let stays = |at: usize| {
         let item = &items[at];
-        let kept_by_role = item.role == Role::System
-            || item.template
-            || item.pinned
-            || (item.stub && item.role == Role::User)
-            || item.made == Some(Made::Start);
+        // In Gemini such a message goes with the calls behind it; one that is needed is made afresh.
+        let start = (item.stub && item.role == Role::User) || item.made == Some(Made::Start);
+        let kept_by_role = item.role == Role::System || item.template || item.pinned || (start && draft.format != Format::Gemini);
         kept_by_role || Some(at) == slot.first_human || Some(at) == last_human || Some(at) == newest
     };
     cuts::units(draft)
@@ -133,6 +132,8 @@ struct Pruner<'a, N> {
     slot: Slot<N>,
     settings: &'a Prune,
     limit: u64,
+    /// Price of a user message that keeps the turn order.
+    start: u64,
     /// No two user messages side by side.
     strict: bool,
     facts: OnceCell<Facts>,
@@ -166,7 +167,8 @@ impl<N: Node> Pruner<'_, N> {
         }
         let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
         let kept = kept.flat_map(|(unit, _)| unit.items.clone()).filter(|&at| items[at].role != Role::System);
-        if self.slot.notice.is_some_and(|at| at < first) && kept.clone().next() != Some(first) {
+        let leads = self.slot.notice.is_some_and(|at| at < first);
+        if leads && kept.clone().next() != Some(first) {
             // It leads the history: what follows may not come first.
             return Standing::Message(Role::User);
         }
@@ -174,7 +176,7 @@ impl<N: Node> Pruner<'_, N> {
         // Taken off the first message, a merged notice must leave something there.
         let bare = self.slot.merged && self.draft.parts_of(&items[first]).iter().all(|p| p.stub);
         match next.map(|at| items[at].role) {
-            Some(Role::User) if !bare => Standing::Message(Role::Assistant),
+            Some(Role::User) if !bare && !leads => Standing::Message(Role::Assistant),
             _ if !items[first].pinned => Standing::Merged,
             _ => Standing::Message(Role::User),
         }
@@ -198,6 +200,23 @@ impl<N: Node> Pruner<'_, N> {
     /// Messages that go when these units stay.
     fn dropped(&self, keep: &[bool]) -> u64 {
         self.units.iter().zip(keep).filter(|(unit, keep)| !**keep && !unit.notice).map(|(unit, _)| unit.items.len() as u64).sum()
+    }
+    /// Tokens of the user messages that the turn order needs between units that stay.
+    fn joints(&self, keep: &[bool], standing: Standing) -> u64 {
+        if !matches!(self.draft.format, Format::Gemini | Format::Bedrock) {
+            return 0;
+        }
+        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
+        let (mut before, mut joints) = (None, 0);
+        for item in kept.flat_map(|(unit, _)| unit.items.clone()) {
+            let notice = standing == Standing::Message(Role::User)
+                && before.is_none_or(|before| before < self.slot.at)
+                && self.slot.at <= item;
+            let previous = before.map(|at| &self.draft.items[at]);
+            joints += u64::from(!notice && cuts::needs_user(self.draft, previous, &self.draft.items[item]));
+            before = Some(item);
+        }
+        joints * self.start
     }
     fn line(&self, dropped: u64) -> String {
         format!("[context compacted: {} earlier messages removed]", self.slot.removed + dropped)
@@ -228,7 +247,8 @@ impl<N: Node> Pruner<'_, N> {
         let text_tokens = counter.count(&text).map_err(failed)?;
         let notice = NewNotice { removed: self.slot.removed + dropped, text, carry: carry.map(|(_, fields)| fields) };
         let standing = self.standing(&keep);
-        let total = self.draft.ledger.request() + self.sum(&keep) + standing.overhead() + text_tokens;
+        let joints = self.joints(&keep, standing);
+        let total = self.draft.ledger.request() + self.sum(&keep) + joints + standing.overhead() + text_tokens;
         Ok(Some(Try { keep, notice, standing, text_tokens, total }))
     }
     /// Keeps more while there is room: half of it for recent units, a quarter for older human messages.
@@ -292,6 +312,7 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         slot,
         settings: &policy.prune,
         limit,
+        start: count::MESSAGE + counter.count(START).map_err(|_| Error::Counter { index: None })?,
         strict: policy.strict_alternation,
         facts: OnceCell::new(),
     };
@@ -309,12 +330,18 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
     let Some(chosen) = chosen.filter(|t| t.total < before) else { return Ok(false) };
     let ranges: Vec<(Range<usize>, bool)> =
         pruner.units.iter().zip(&chosen.keep).map(|(unit, keep)| (unit.items.clone(), *keep && !unit.notice)).collect();
-    let slot = pruner.slot;
-    apply(draft, &slot, ranges, chosen, before);
+    let (slot, start) = (pruner.slot, pruner.start);
+    apply(draft, &slot, ranges, chosen, (before, start));
     Ok(true)
 }
 
-fn apply<N: Node>(draft: &mut Draft<N>, slot: &Slot<N>, ranges: Vec<(Range<usize>, bool)>, chosen: Try, before: u64) {
+fn apply<N: Node>(
+    draft: &mut Draft<N>,
+    slot: &Slot<N>,
+    ranges: Vec<(Range<usize>, bool)>,
+    chosen: Try,
+    (before, start): (u64, u64),
+) {
     let notice_tokens = chosen.text_tokens + chosen.standing.overhead();
     let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed).into();
     for (range, keep) in &ranges {
@@ -347,6 +374,9 @@ fn apply<N: Node>(draft: &mut Draft<N>, slot: &Slot<N>, ranges: Vec<(Range<usize
             push_notice(draft, role, &mut notice, chosen.text_tokens);
         }
         if keep[at] {
+            if cuts::needs_user(draft, draft.items.last(), &item) {
+                push_start(draft, start);
+            }
             draft.items.push(item);
             if Some(at) == slot.first_human && (slot.merged || chosen.standing == Standing::Merged) {
                 let merged = if chosen.standing == Standing::Merged { notice.take() } else { None };
@@ -356,6 +386,16 @@ fn apply<N: Node>(draft: &mut Draft<N>, slot: &Slot<N>, ranges: Vec<(Range<usize
     }
     push_notice(draft, Role::User, &mut notice, chosen.text_tokens);
     draft.recount();
+}
+
+/// A user message that keeps the turn order.
+fn push_start<N: Node>(draft: &mut Draft<N>, tokens: u64) {
+    let at = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
+    draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens - count::MESSAGE));
+    let item = Item { made: Some(Made::Start), ..Item::new(None, None, Role::User, at..at + 1, count::MESSAGE) };
+    draft.items.push(item);
+    let reason = "calls must follow a user's message".into();
+    draft.edits.push(Edit { layer: Layer::Prune, kind: "start", index: None, part: None, before: 0, after: tokens, reason });
 }
 
 fn push_notice<N: Node>(draft: &mut Draft<N>, role: Role, notice: &mut Option<NewNotice>, tokens: u64) {

@@ -7,7 +7,7 @@
 use crate::count::{self, Counter};
 use crate::draft::{Draft, Layer};
 use crate::error::{Error, Result};
-use crate::format::{CLEARED, TRUNCATED};
+use crate::format::{CLEARED, Format, TRUNCATED};
 use crate::index::{Fixed, Map, Symbol, strong_hash};
 use crate::item::{BlockCut, Content, Role};
 use crate::node::Node;
@@ -307,8 +307,11 @@ fn candidates<N: Node>(draft: &Draft<N>, clear: &Clear, price: u64, target: u64)
 fn turns<N: Node>(draft: &Draft<N>) -> Vec<u32> {
     let mut turns = vec![0; draft.parts.len()];
     let mut turn = 0;
+    let (one_item_each, mut speaking) = (draft.format != Format::Responses, false);
     for item in &draft.items {
-        turn += u32::from(item.role == Role::Assistant);
+        let speaks = item.role == Role::Assistant;
+        turn += u32::from(speaks && (one_item_each || !speaking));
+        speaking = speaks;
         turns[item.range()].fill(turn);
     }
     turns

@@ -2,9 +2,10 @@
 
 use super::{log, unpinned};
 use crate::count::{self, Counter};
+use crate::cuts::needs_user;
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::format::START;
+use crate::format::{Format, START};
 use crate::item::{Item, Made, Part, PartKind, Place, Role};
 use crate::node::Node;
 
@@ -31,31 +32,66 @@ pub(super) fn make_sendable<N: Node>(draft: &mut Draft<N>) -> Result<()> {
     Ok(())
 }
 
-/// OpenAI chat: an empty content list becomes an empty string (the builder does it; here it is checked and logged).
+/// OpenAI chat: an empty content list becomes an empty string, an empty list of calls goes (the builder does it; here it is checked and logged).
 pub(super) fn empty_lists<N: Node>(draft: &mut Draft<N>) -> Result<()> {
     for at in 0..draft.items.len() {
         if draft.items[at].empty_list {
             unpinned(draft, at, "content", "an empty content list is refused")?;
             log(draft, "empty_list", Some(at), None, (0, 0), "an empty content list is refused");
         }
+        if draft.items[at].empty_calls {
+            unpinned(draft, at, "tool_calls", "an empty list of calls is refused")?;
+            log(draft, "empty_list", Some(at), None, (0, 0), "an empty list of calls is refused");
+        }
     }
     Ok(())
 }
 
-/// Anthropic: empty text blocks go, and messages that are left with nothing or only thinking.
+/// Responses: a reasoning item without the item of the model that it belongs to goes.
+pub(super) fn dangling_reasoning<N: Node>(draft: &mut Draft<N>) -> Result<()> {
+    if draft.format != Format::Responses {
+        return Ok(());
+    }
+    const REASON: &str = "reasoning without the item that it belongs to";
+    // From the end: what follows has been judged.
+    let mut keep = vec![true; draft.items.len()];
+    let mut next = None;
+    for at in (0..keep.len()).rev() {
+        let item = &draft.items[at];
+        let reasoning = draft.parts_of(item).iter().any(|p| p.kind == PartKind::Thinking);
+        if reasoning && next != Some(Role::Assistant) {
+            unpinned(draft, at, "type", REASON)?;
+            let tokens = draft.tokens(&draft.items[at]);
+            log(draft, "drop_reasoning", Some(at), None, (tokens, 0), REASON);
+            keep[at] = false;
+        } else {
+            next = Some(item.role);
+        }
+    }
+    let mut keep = keep.into_iter();
+    draft.items.retain(|_| keep.next().unwrap_or(true));
+    Ok(())
+}
+
+/// Empty text blocks go, and messages that are left with nothing, or with only what says nothing: thinking (Anthropic, Bedrock), cache points.
 pub(super) fn drop_empty<N: Node>(draft: &mut Draft<N>) -> Result<()> {
     let last = draft.items.len().saturating_sub(1);
     let mut keep = vec![true; draft.items.len()];
     for (at, keep) in keep.iter_mut().enumerate() {
-        let may_be_empty = at == last && draft.items[at].role == Role::Assistant;
+        let may_be_empty = draft.format == Format::Anthropic && at == last && draft.items[at].role == Role::Assistant;
         let parts = draft.parts_of(&draft.items[at]).to_vec();
         let string = matches!(parts.as_slice(), [only] if only.place == Place::Content);
         let goes = |p: &Part<N>| p.blank && p.kind == PartKind::Text && !(string && may_be_empty);
         let left = caches(&parts, draft.items[at].parts.start, goes);
         let changed = left.len() != parts.len() || left.iter().zip(&parts).any(|(a, b)| a.change != b.change);
-        let thinking = !left.is_empty()
-            && draft.items[at].role == Role::Assistant
-            && left.iter().all(|p| matches!(p.kind, PartKind::Thinking | PartKind::RedactedThinking));
+        let format = draft.format;
+        let silent = |p: &Part<N>| match p.kind {
+            PartKind::Thinking | PartKind::RedactedThinking => format != Format::Gemini,
+            PartKind::Opaque => format == Format::Bedrock && p.cached,
+            _ => false,
+        };
+        let speaks = draft.items[at].role == Role::User && format == Format::Anthropic;
+        let thinking = !left.is_empty() && !speaks && left.iter().all(silent);
         if thinking || (left.is_empty() && !may_be_empty) {
             unpinned(draft, at, "content", "an empty message is refused")?;
             let tokens = draft.tokens(&draft.items[at]);
@@ -65,7 +101,7 @@ pub(super) fn drop_empty<N: Node>(draft: &mut Draft<N>) -> Result<()> {
                 Some(at),
                 None,
                 (tokens, 0),
-                if thinking { "only thinking is left" } else { "an empty message is refused" },
+                if thinking { "nothing that says something is left" } else { "an empty message is refused" },
             );
             *keep = false;
         } else if changed {
@@ -121,18 +157,31 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
     parts
 }
 
-/// Anthropic: a leading assistant message gets a user message before it.
+/// A leading assistant message gets a user message before it (Anthropic, Bedrock); in Gemini every content with calls that follows no user's.
 pub(super) fn start<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Result<()> {
-    let fine = draft.items.first().map_or(draft.came == 0, |first| first.role == Role::User);
-    if fine {
-        return Ok(());
+    if draft.format != Format::Gemini {
+        let fine = draft.items.first().map_or(draft.came == 0, |first| first.role == Role::User);
+        return if fine { Ok(()) } else { insert_start(draft, 0, counter) };
     }
+    if draft.items.is_empty() && draft.came > 0 {
+        return insert_start(draft, 0, counter);
+    }
+    for at in (0..draft.items.len()).rev() {
+        let before = at.checked_sub(1).map(|before| &draft.items[before]);
+        if needs_user(draft, before, &draft.items[at]) {
+            insert_start(draft, at, counter)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_start<N: Node>(draft: &mut Draft<N>, place: usize, counter: &mut dyn Counter) -> Result<()> {
     let tokens = counter.count(START).map_err(|_| Error::Counter { index: None })?;
     let at = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
     draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens));
     let mut item = Item::new(None, None, Role::User, at..at + 1, count::MESSAGE);
     item.made = Some(Made::Start);
-    draft.items.insert(0, item);
-    log(draft, "start", None, None, (0, tokens + count::MESSAGE), "the first message must be a user's");
+    draft.items.insert(place, item);
+    log(draft, "start", None, None, (0, tokens + count::MESSAGE), "a user's message must stand before it");
     Ok(())
 }

@@ -30,12 +30,14 @@ pub(super) fn assign<N: Node>(draft: &mut Draft<N>, pairing: &Pairing) -> Result
             rename(draft, item, part, id);
         }
     }
-    for call in pairing.calls.iter().filter(|call| !call.legacy) {
+    for call in &pairing.calls {
         let Some(id) = draft.parts[call.part].id else { continue };
         let Some(answer) = call.result.map(|r| &pairing.answers[r]) else { continue };
         if answer.id != Some(id) {
             let (item, part) = (answer.item, answer.part);
             unpinned(draft, item, "tool_call_id", "the id of its call changes")?;
+            // Where results name the tool and not the id (Gemini), the name goes with it.
+            draft.parts[part].name = draft.parts[call.part].name;
             rename(draft, item, part, id);
         }
     }
@@ -44,7 +46,12 @@ pub(super) fn assign<N: Node>(draft: &mut Draft<N>, pairing: &Pairing) -> Result
 
 fn rename<N: Node>(draft: &mut Draft<N>, item: usize, part: usize, id: Symbol) {
     let old = draft.name(draft.parts[part].id).to_owned();
-    let reason = format!("id {old:?} is now {:?}", draft.name(Some(id)));
+    let new = draft.name(Some(id));
+    let reason = if new.starts_with(char::is_control) {
+        "it answers a call without an id, by its place".to_owned()
+    } else {
+        format!("id {old:?} is now {new:?}")
+    };
     let tokens = draft.parts[part].tokens;
     draft.parts[part].id = Some(id);
     draft.parts[part].change().id = true;

@@ -1,7 +1,9 @@
 //! Which result belongs to which call: near by position, then later, then earlier; then duplicates, orphans, and who is pending.
 
 use crate::draft::Draft;
+use crate::format::Format;
 use crate::index::Symbol;
+use crate::item::Role;
 use crate::node::Node;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,6 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub(super) struct Call {
     pub item: usize,
     pub part: usize,
+    /// The first item of its turn: its own item, but in Responses, where neighbouring items of the model are one turn.
+    pub turn: usize,
     /// The id as it came.
     pub id: Option<Symbol>,
     pub legacy: bool,
@@ -34,23 +38,26 @@ pub(super) struct Pairing {
     pub answers: Vec<Answer>,
     /// Why each result without a call goes.
     pub duplicate: Vec<bool>,
-    /// The item whose open calls are pending at the live end.
+    /// The turn of each item: its own number, or that of the first item of its turn.
+    pub turns: Vec<usize>,
+    /// The turn whose open calls are pending at the live end.
     pub pending: Option<usize>,
 }
 
 pub(super) fn pair<N: Node>(draft: &Draft<N>) -> Pairing {
+    let turns = turns(draft);
     let (mut calls, mut answers) = (Vec::new(), Vec::new());
     for (item, i) in draft.items.iter().enumerate() {
         for part in i.range() {
             let p = &draft.parts[part];
             if p.is_call() {
-                calls.push(Call { item, part, id: p.id, legacy: p.legacy, result: None });
+                calls.push(Call { item, part, turn: turns[item], id: p.id, legacy: p.legacy, result: None });
             } else if p.is_result() {
                 answers.push(Answer { item, part, id: p.id, legacy: p.legacy, stub: p.stub, call: None, place: answers.len() });
             }
         }
     }
-    let mut pairing = Pairing { duplicate: vec![false; answers.len()], calls, answers, pending: None };
+    let mut pairing = Pairing { duplicate: vec![false; answers.len()], calls, answers, turns, pending: None };
     let ends = pairing.near();
     let by_id = pairing.by_id();
     pairing.later(&ends, &by_id);
@@ -58,6 +65,19 @@ pub(super) fn pair<N: Node>(draft: &Draft<N>) -> Pairing {
     pairing.duplicates(&by_id);
     pairing.pending = pending(draft, &pairing);
     pairing
+}
+
+/// The first item of each item's turn.
+fn turns<N: Node>(draft: &Draft<N>) -> Vec<usize> {
+    let mut turns: Vec<usize> = (0..draft.items.len()).collect();
+    if draft.format == Format::Responses {
+        for at in 1..turns.len() {
+            if draft.items[at - 1].role == Role::Assistant && draft.items[at].role == Role::Assistant {
+                turns[at] = turns[at - 1];
+            }
+        }
+    }
+    turns
 }
 
 /// Calls and results of each id, in order.
@@ -82,14 +102,15 @@ impl Pairing {
         }
         by_id
     }
-    /// Results between a call's item and the next item with calls. Gives, for each call, where that stretch ends.
+    /// Results between a call's turn and the next item with calls. Gives, for each call, where that stretch ends.
     fn near(&mut self) -> Vec<usize> {
         let mut ends = vec![usize::MAX; self.calls.len()];
         let mut answer = 0;
         let mut start = 0;
         while start < self.calls.len() {
             let item = self.calls[start].item;
-            let stop = start + self.calls[start..].iter().take_while(|c| c.item == item).count();
+            let turn = self.calls[start].turn;
+            let stop = start + self.calls[start..].iter().take_while(|c| c.turn == turn).count();
             let end = self.calls.get(stop).map_or(usize::MAX, |c| c.item);
             ends[start..stop].fill(end);
             while self.answers.get(answer).is_some_and(|a| a.item <= item) {
@@ -194,19 +215,27 @@ impl Pairing {
     }
 }
 
-/// The item whose calls are open at the live end: behind it stand only results of its own.
+/// The turn whose calls are open at the live end: behind it stand only results of its own.
 fn pending<N: Node>(draft: &Draft<N>, pairing: &Pairing) -> Option<usize> {
     // A late result stands where the one it replaces stood; one without a call is gone.
     let mut owner_of = vec![None; draft.parts.len()];
     for answer in &pairing.answers {
         if let Some(call) = answer.call {
-            owner_of[pairing.answers[answer.place].part] = Some(pairing.calls[call].item);
+            owner_of[pairing.answers[answer.place].part] = Some(pairing.calls[call].turn);
         }
     }
     let mut owner = None;
     for (at, item) in draft.items.iter().enumerate().rev() {
+        let turn = pairing.turns[at];
         if draft.has_calls(item) {
-            return (owner.is_none() || owner == Some(at)).then_some(at);
+            return (owner.is_none() || owner == Some(turn)).then_some(turn);
+        }
+        if draft.format == Format::Responses && item.role == Role::Assistant {
+            // What else the model said in the turn of its calls.
+            if *owner.get_or_insert(turn) != turn {
+                return None;
+            }
+            continue;
         }
         let parts = draft.parts_of(item);
         if parts.is_empty() || !parts.iter().all(crate::item::Part::is_result) {

@@ -26,12 +26,13 @@ pub fn repair<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Resul
     ids::assign(draft, &pairing)?;
     let stub = count::RESULT + counter.count(STUB).map_err(|_| Error::Counter { index: None })?;
     match draft.format {
-        Format::OpenAiChat => {
-            place::openai_chat(draft, &pairing, stub, counter)?;
+        Format::OpenAiChat | Format::Responses => {
+            place::as_messages(draft, &pairing, stub, counter)?;
+            content::dangling_reasoning(draft)?;
             content::empty_lists(draft)?;
         }
-        Format::Anthropic => {
-            place::anthropic(draft, &pairing, stub)?;
+        Format::Anthropic | Format::Bedrock | Format::Gemini => {
+            place::as_blocks(draft, &pairing, stub)?;
             content::drop_empty(draft)?;
             content::start(draft, counter)?;
         }

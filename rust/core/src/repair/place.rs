@@ -9,21 +9,21 @@ use crate::format::Format;
 use crate::item::{Item, Made, Part, Role};
 use crate::node::Node;
 
-/// Results that have a call, by the item of the call, in the order of their places.
+/// Results that have a call, by the turn of the call, in the order of their places.
 fn by_owner<'a>(pairing: &'a Pairing, items: usize) -> Vec<Vec<&'a Answer>> {
     let mut owned: Vec<Vec<&'a Answer>> = vec![Vec::new(); items];
     for answer in &pairing.answers {
         if let Some(call) = answer.call {
-            owned[pairing.calls[call].item].push(answer);
+            owned[pairing.calls[call].turn].push(answer);
         }
     }
     owned.iter_mut().for_each(|answers| answers.sort_by_key(|a| a.place));
     owned
 }
 
-/// A stub for each call of an item that has no result, unless it is pending: in call order.
-fn stubs<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, item: usize, calls: &[usize], price: u64) -> Vec<Part<N>> {
-    if pairing.pending == Some(item) {
+/// A stub for each call of a turn that has no result, unless it is pending: in call order.
+fn stubs<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, turn: usize, calls: &[usize], price: u64) -> Vec<Part<N>> {
+    if pairing.pending == Some(turn) {
         return Vec::new();
     }
     let mut stubs = Vec::new();
@@ -32,12 +32,16 @@ fn stubs<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, item: usize, calls: &
         stub.id = draft.parts[call.part].id;
         stub.name = draft.parts[call.part].name;
         stub.legacy = call.legacy;
+        if draft.format == Format::Responses {
+            // The type of the call decides the type of its output.
+            stub.place = draft.parts[call.part].place;
+        }
         stubs.push(stub);
         log(
             draft,
             "stub",
-            Some(item),
-            Some(call.part - draft.items[item].range().start),
+            Some(call.item),
+            Some(call.part - draft.items[call.item].range().start),
             (0, price),
             "the call was not answered",
         );
@@ -45,11 +49,11 @@ fn stubs<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, item: usize, calls: &
     stubs
 }
 
-/// The calls of each item.
+/// The calls of each turn.
 fn calls_of(pairing: &Pairing, items: usize) -> Vec<Vec<usize>> {
     let mut calls = vec![Vec::new(); items];
     for (at, call) in pairing.calls.iter().enumerate() {
-        calls[call.item].push(at);
+        calls[call.turn].push(at);
     }
     calls
 }
@@ -64,18 +68,19 @@ fn drop_unclaimed<N: Node>(draft: &mut Draft<N>, pairing: &Pairing) -> Result<()
         };
         unpinned(draft, answer.item, "tool_call_id", reason)?;
         let at = answer.part - draft.items[answer.item].range().start;
-        // In OpenAI chat the whole message goes; what is left of an Anthropic one is judged when it is rebuilt.
-        let tokens = match draft.format {
-            Format::OpenAiChat => draft.tokens(&draft.items[answer.item]),
-            Format::Anthropic => draft.parts[answer.part].tokens,
+        // A message of its own goes whole; what is left of one with other blocks is judged when it is rebuilt.
+        let tokens = if draft.format.result_messages() {
+            draft.tokens(&draft.items[answer.item])
+        } else {
+            draft.parts[answer.part].tokens
         };
         log(draft, kind, Some(answer.item), Some(at), (tokens, 0), reason);
     }
     Ok(())
 }
 
-/// OpenAI chat: each result is a message of its own, directly behind its assistant message.
-pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price: u64, counter: &mut dyn Counter) -> Result<()> {
+/// OpenAI chat, Responses: each result is a message of its own, directly behind its assistant message, or behind the last item of its turn.
+pub(super) fn as_messages<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price: u64, counter: &mut dyn Counter) -> Result<()> {
     drop_unclaimed(draft, pairing)?;
     let count = draft.items.len();
     let (owned, calls) = (by_owner(pairing, count), calls_of(pairing, count));
@@ -87,7 +92,11 @@ pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, pric
             continue;
         }
         order.push(Slot::Old(at));
-        for answer in &owned[at] {
+        let turn = pairing.turns[at];
+        if pairing.turns.get(at + 1) == Some(&turn) {
+            continue;
+        }
+        for answer in &owned[turn] {
             if answer.item < at || (expected.max(at + 1)..answer.item).any(|between| draft.items[between].role != Role::Tool) {
                 moved.push(answer.item);
             }
@@ -95,7 +104,7 @@ pub(super) fn openai_chat<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, pric
             order.push(Slot::Old(answer.item));
         }
         let logged = draft.edits.len();
-        for (number, stub) in stubs(draft, pairing, at, &calls[at], price).into_iter().enumerate() {
+        for (number, stub) in stubs(draft, pairing, turn, &calls[turn], price).into_iter().enumerate() {
             let name = if stub.legacy { count::NAME + counter.count(draft.name(stub.name)).map_err(failed)? } else { 0 };
             if let Some(edit) = draft.edits.get_mut(logged + number) {
                 edit.after += count::MESSAGE + name;
@@ -144,8 +153,8 @@ struct Work {
     parts: Vec<usize>,
 }
 
-/// Anthropic: the results of an assistant message stand at the head of the next message.
-pub(super) fn anthropic<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price: u64) -> Result<()> {
+/// Anthropic, Bedrock, Gemini: the results of an assistant message stand at the head of the next message.
+pub(super) fn as_blocks<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price: u64) -> Result<()> {
     drop_unclaimed(draft, pairing)?;
     let count = draft.items.len();
     let calls = calls_of(pairing, count);
@@ -207,7 +216,7 @@ pub(super) fn anthropic<N: Node>(draft: &mut Draft<N>, pairing: &Pairing, price:
         if chosen.is_some() && chosen != next {
             parts.iter().for_each(|&part| log_move(draft, part));
         }
-        let elsewhere: Vec<usize> = mine.iter().copied().filter(|p| !parts.contains(p)).collect();
+        let elsewhere: Vec<usize> = mine.iter().copied().filter(|&p| chosen != Some(home[p])).collect();
         for &part in &elsewhere {
             log_move(draft, part);
         }

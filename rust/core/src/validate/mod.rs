@@ -4,7 +4,10 @@
 //! no violation: its result may be on the way.
 
 mod anthropic;
+mod bedrock;
+mod gemini;
 mod openai_chat;
+mod responses;
 
 use crate::draft::Draft;
 use crate::format::Format;
@@ -35,6 +38,9 @@ pub fn validate<N: Node>(draft: &Draft<N>) -> Vec<Violation> {
     match draft.format {
         Format::OpenAiChat => openai_chat::check(&mut check),
         Format::Anthropic => anthropic::check(&mut check),
+        Format::Responses => responses::check(&mut check),
+        Format::Gemini => gemini::check(&mut check),
+        Format::Bedrock => bedrock::check(&mut check),
     }
     let mut found = check.found;
     found.sort_by_key(|v| v.index);

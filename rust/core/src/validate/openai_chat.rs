@@ -31,6 +31,9 @@ pub(super) fn check<N: Node>(check: &mut Check<'_, N>) {
         if item.empty_list {
             check.add("empty_message", index, None, "content is an empty list");
         }
+        if item.empty_calls {
+            check.add("empty_tool_calls", index, None, "tool_calls is an empty list");
+        }
         if item.role == Role::Tool {
             for part in draft.parts_of(item).iter().filter(|p| p.is_result()) {
                 answer(check, &mut open, index, part);
