@@ -44,7 +44,7 @@ SPACES = [
     "\u3000",
     "\u2028",
 ]
-PUNCTUATION = [
+PUNCTUATION: list[str] = [
     *'!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~/',
     "//",
     "/\n",
@@ -84,7 +84,7 @@ MARKS = ["\u0301", "\u0300\u0302", "\u0e34", "\u093f", "\ufe0f", "\u20dd"]
 NUMBERS = ["0", "7", "42", "123", "1234", "1234567", "²", "Ⅷ", "½", "٣", "४५", "〇"]
 EMOJI = ["😀", "👍🏽", "👨\u200d👩\u200d👧", "❤\ufe0f", "🇩🇪"]
 SPECIAL = ["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "<|start|>", "<|message|>", "<|return|>"]
-GROUPS = [CONTRACTIONS, SPACES, PUNCTUATION, LETTERS, MARKS, NUMBERS, EMOJI, SPECIAL]
+GROUPS: list[list[str]] = [CONTRACTIONS, SPACES, PUNCTUATION, LETTERS, MARKS, NUMBERS, EMOJI, SPECIAL]
 WORDS = (  # noqa: SIM905 - a list of fifty literals is no easier to read
     "the of function return self import class token value error message context window get_user"
     " userName parseJSON HttpRequest don't I'll they're compaction 2026-11-30 12:30:45 0xdeadbeef __init__"
