@@ -62,8 +62,9 @@ def compact(
         format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left
             out.
         policy: the settings.
-        token_counter: `"o200k_base"`, `"o200k_harmony"` or `"cl100k_base"` for exact counts, a callable from
-            text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`; the built-in estimate when left out.
+        token_counter: `"o200k_base"`, `"o200k_harmony"` or `"cl100k_base"` for exact counts, a callable
+            from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`; the built-in estimate
+            when left out.
         on_misfit: `"return"` gives the best history with `fits=False` where `"raise"` raises `DoesNotFit`.
         summarizer: tells what was dropped: any callable from a `SummaryRequest` to a text, such as those of
             `lithify.summarize`, or `"extract"` for nine sections made by code. When the callable fails, code
