@@ -1,0 +1,1 @@
+"""Benchmarks and their seeded inputs. Not part of the installed package."""

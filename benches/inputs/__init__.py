@@ -1,0 +1,1 @@
+"""Seeded generators: a coding session, and histories of any size."""

@@ -1,0 +1,1 @@
+"""Python benches: a comparison with rivals, and pytest-benchmark cases."""

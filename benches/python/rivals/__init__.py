@@ -1,0 +1,1 @@
+"""Rivals: plain Python programs, and adapters for frameworks."""

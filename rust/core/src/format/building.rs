@@ -1,0 +1,143 @@
+//! What all builders share: our mark, a notice, the new content of a result, text made sendable.
+
+use super::Piece;
+use crate::build::Build;
+use crate::item::{BlockCut, Content, NewNotice, Role};
+use crate::node::{Key, Kind, Node};
+
+/// Our mark, of a kind without fields.
+pub(super) fn mark<N>(kind: &str) -> Build<N> {
+    Build::Map(vec![("kind", Build::Text(kind.to_owned()))])
+}
+
+/// A message of ours.
+pub(super) fn marked<N>(role: &str, content: Build<N>, kind: &str) -> Build<N> {
+    Build::Map(vec![("role", Build::Text(role.to_owned())), ("content", content), ("_lithify", mark(kind))])
+}
+
+/// The mark of a notice, with what the next prune has to know.
+fn notice_mark<N>(notice: &NewNotice) -> Build<N> {
+    let mut fields = vec![("kind", Build::Text("notice".to_owned())), ("removed", Build::Number(notice.removed))];
+    if let Some(carry) = &notice.carry {
+        fields.push(("carry", carry.fields()));
+    }
+    Build::Map(fields)
+}
+
+/// The message of a notice.
+pub(super) fn notice<N>(role: Role, notice: &NewNotice) -> Build<N> {
+    let role = if role == Role::Assistant { "assistant" } else { "user" };
+    let content = Build::Text(notice.text.clone());
+    Build::Map(vec![("role", Build::Text(role.to_owned())), ("content", content), ("_lithify", notice_mark(notice))])
+}
+
+/// A message's content with the notice as one more text block.
+pub(super) fn with_notice<N: Node>(base: &N, changed: Option<Build<N>>, notice: &NewNotice) -> Build<N> {
+    let block = Build::Map(vec![
+        ("type", Build::Text("text".to_owned())),
+        ("text", Build::Text(notice.text.clone())),
+        ("_lithify", notice_mark(notice)),
+    ]);
+    let text_block = |text| Build::Map(vec![("type", Build::Text("text".to_owned())), ("text", text)]);
+    let content = base.get(Key::Content);
+    let mut blocks = match (changed, content) {
+        (Some(Build::List(blocks)), _) => blocks,
+        (Some(text), _) => vec![text_block(text)],
+        (None, Some(content)) if content.kind() == Kind::List => same_blocks(&content),
+        (None, Some(content)) if content.kind() == Kind::Text => vec![text_block(Build::Same(content))],
+        (None, _) => Vec::new(),
+    };
+    // A notice that was merged before is replaced.
+    match blocks.iter_mut().rfind(|b| matches!(b, Build::Same(node) if super::reading::merged_notice(node).is_some())) {
+        Some(old) => *old = block,
+        None => blocks.push(block),
+    }
+    Build::List(blocks)
+}
+
+fn same_blocks<N: Node>(content: &N) -> Vec<Build<N>> {
+    let mut blocks = Vec::new();
+    content.elements(|_, block| blocks.push(Build::Same(block.clone())));
+    blocks
+}
+
+/// The content of a result that was cleared or cut. A `cache_control` in it moves onto the text.
+pub(super) fn result_content<N: Node>(content: Option<&N>, new: &Content) -> Build<N> {
+    let list = content.filter(|c| c.kind() == Kind::List);
+    match (new, list) {
+        (Content::Whole(text), None) => Build::Text(text.to_string()),
+        (Content::Whole(text), Some(list)) => {
+            let mut cache = None;
+            list.elements(|_, block| cache = block.get(Key::CacheControl).or(cache.take()));
+            let Some(cache) = cache else { return Build::Text(text.to_string()) };
+            Build::List(vec![Build::Map(vec![
+                ("type", Build::Text("text".to_owned())),
+                ("text", Build::Text(text.to_string())),
+                ("cache_control", Build::Same(cache)),
+            ])])
+        }
+        (Content::Blocks(cuts), Some(list)) => {
+            let mut blocks = Vec::new();
+            list.elements(|at, block| {
+                // Cuts are in the order of the blocks.
+                match cuts.binary_search_by_key(&at, BlockCut::block).ok().map(|cut| &cuts[cut]) {
+                    None => blocks.push(sendable_block(block.clone())),
+                    Some(BlockCut::Gone(_)) => {}
+                    Some(BlockCut::Text(_, text)) if block.kind() == Kind::Text => blocks.push(Build::Text(text.clone())),
+                    Some(BlockCut::Text(_, text)) => blocks.push(Build::Patch {
+                        base: block.clone(),
+                        set: vec![(Key::Text, Build::Text(text.clone()))],
+                        unset: Vec::new(),
+                    }),
+                }
+            });
+            Build::List(blocks)
+        }
+        (Content::Blocks(_), None) => Build::Text(String::new()),
+    }
+}
+
+/// Content whose texts are rewritten without lone surrogates.
+pub(super) fn sendable_content<N: Node>(content: N) -> Build<N> {
+    match content.kind() {
+        Kind::Text => Build::Sendable(content),
+        Kind::List => {
+            let mut blocks = Vec::new();
+            content.elements(|_, block| blocks.push(sendable_block(block.clone())));
+            Build::List(blocks)
+        }
+        _ => Build::Same(content),
+    }
+}
+
+/// A block whose own text is rewritten without lone surrogates; every other block as it came.
+pub(super) fn sendable_block<N: Node>(block: N) -> Build<N> {
+    if block.kind() == Kind::Text {
+        return Build::Sendable(block);
+    }
+    match block.get(Key::Text).filter(|t| t.text(|t| t.lossy) == Some(true)) {
+        Some(text) => Build::Patch { base: block, set: vec![(Key::Text, Build::Sendable(text))], unset: Vec::new() },
+        None => Build::Same(block),
+    }
+}
+
+/// The pieces of a result's content; `price` gives the tokens of a block that is no text.
+pub(super) fn content_pieces<N: Node>(content: &N, price: impl Fn(&N) -> Option<u64>) -> Vec<Piece<N>> {
+    if content.kind() == Kind::Text {
+        return vec![Piece { block: None, text: Some(content.clone()), tokens: 0 }];
+    }
+    let mut pieces = Vec::new();
+    content.elements(|at, block| {
+        let text = if block.kind() == Kind::Text {
+            Some(block.clone())
+        } else {
+            let plain =
+                block.get(Key::Type).and_then(|kind| kind.text(|t| matches!(t.str, "text" | "input_text" | "output_text")));
+            block.get(Key::Text).filter(|t| plain == Some(true) && t.kind() == Kind::Text)
+        };
+        let priced = price(block);
+        let text = if priced.is_some() { None } else { text };
+        pieces.push(Piece { block: Some(at), text, tokens: priced.unwrap_or(0) });
+    });
+    pieces
+}

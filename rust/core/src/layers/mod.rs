@@ -1,0 +1,4 @@
+//! The layers, cheapest first.
+
+pub mod prune;
+pub mod tool_results;
