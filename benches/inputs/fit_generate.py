@@ -18,6 +18,8 @@ import unicodedata
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from .fit_code import header, javascript, markdown
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -34,9 +36,13 @@ class Maker:
         self.rng = random.Random(seed)
         topics = (std / "pydoc_data/topics.py").read_text()
         self.words = re.findall(r"[A-Za-z]{2,}", topics)[:200_000]
+        notes = [d for p in sorted(std.glob("*.py")) for d in re.findall(r'(?s)"""(.*?)"""', p.read_text())]
+        self.stream = [*topics.replace("\\n", " ").split()[:60_000], *" ".join(notes).split()]
+        """Words with the marks that stand at them, in the order of the texts they come from."""
         names = sorted((std / "asyncio").glob("*.py")) + sorted((std / "email").glob("*.py"))
         names += sorted((std / "http").glob("*.py")) + sorted(std.glob("*.py"))
         self.files = [(p.relative_to(std).as_posix(), p.read_text()) for p in names if p.stat().st_size < 200_000]
+        self.bare = [re.sub(r'(?s)[rbu]?""".*?"""', "", text) for _, text in self.files]
         self.lines = [line for _, text in self.files for line in text.splitlines() if line.strip()]
         self.idents = re.findall(r"[A-Za-z_][A-Za-z0-9_]{2,}", " ".join(self.lines))
         self.emoji = [chr(c) for c in (*range(0x1F300, 0x1FAFF), *range(0x2600, 0x27BF))
@@ -46,8 +52,8 @@ class Maker:
         return self.rng.choice(self.words)
 
     def sentence(self, low: int = 3, high: int = 18) -> str:
-        start = self.rng.randrange(len(self.words) - high)
-        return " ".join(self.words[start : start + self.rng.randint(low, high)])
+        start = self.rng.randrange(len(self.stream) - max(low, high))
+        return " ".join(self.stream[start : start + self.rng.randint(low, max(low, high))])
 
     def ident(self) -> str:
         parts = [self.word().lower() for _ in range(self.rng.randint(1, 3))]
@@ -259,52 +265,6 @@ def _tree(node: Any, depth: int) -> Any:
     return node if isinstance(node, (str, int, float, bool)) or node is None else str(node)
 
 
-WORDFREQ = {"french": "fr", "japanese": "ja", "korean": "ko", "russian": "ru", "chinese": "zh", "hindi": "hi",
-            "german": "de", "spanish": "es", "greek": "el", "turkish": "tr", "vietnamese": "vi", "polish": "pl",
-            "english": "en"}
-OTHER_WORDFREQ = ("ar", "he", "uk", "bn", "ta", "fa", "pt", "it", "cs", "hu", "sv", "nl", "id")
-
-
-def word_text(words: list[str], weights: list[float], rng: random.Random, *, space: str, stops: str) -> str:
-    """Sentences of words drawn by their frequency: every word is real, their order is not."""
-    out = []
-    for _ in range(rng.randint(5, 30)):
-        picked = rng.choices(words, cum_weights=weights, k=rng.randint(4, 25))
-        sentence = space.join(picked)
-        out.append(sentence[:1].upper() + sentence[1:] + rng.choice(stops) + (space or rng.choice(("", "", "\n"))))
-    return "".join(out)
-
-
-def language_texts(pythainlp: Path, budget: int) -> dict[str, list[str]]:
-    """Texts of frequent words for every language that the word lists of two packages know."""
-    import wordfreq  # noqa: PLC0415  only the fit needs it
-
-    out: dict[str, list[str]] = {}
-    rng = random.Random(11)
-
-    def add(name: str, table: dict[str, float], size: int, space: str, stops: str) -> None:
-        words = list(table)
-        total, weights = 0.0, []
-        for word in words:
-            total += table[word]
-            weights.append(total)
-        make = lambda: word_text(words, weights, rng, space=space, stops=stops)
-        out.setdefault(name, []).extend(_fill(make, size))
-
-    for name, code in WORDFREQ.items():
-        table = dict(list(wordfreq.get_frequency_dict(code, "best").items())[:150_000])
-        wide = name in {"japanese", "chinese"}
-        add(name, table, budget, "" if wide else " ", ("。", "，", "、", "？") if wide else (".", ",", "?", " -", ":"))  # type: ignore[arg-type]
-    for code in OTHER_WORDFREQ:
-        add("others", dict(list(wordfreq.get_frequency_dict(code, "best").items())[:80_000]), budget // 8, " ", (".", ","))  # type: ignore[arg-type]
-    thai: dict[str, float] = {}
-    for line in (pythainlp / "corpus/ttc_freq.txt").read_text().splitlines():
-        word, _, count = line.partition("\t")
-        thai[word] = float(count or 0)
-    add("thai", thai, budget, "", (" ", " ", "\n", " และ", ""))  # type: ignore[arg-type]
-    return out
-
-
 def _fill(make: Callable[[], str], budget: int) -> list[str]:
     out, used = [], 0
     while used < budget:
@@ -321,6 +281,9 @@ def generate(std: Path, budget: int) -> dict[str, list[str]]:
     pretty = lambda: json.dumps(m.json_value(), indent=m.rng.choice((2, 2, 4, 1)), ensure_ascii=m.rng.random() < 0.7)
     short = lambda: json.dumps(m.json_value(), separators=m.rng.choice(((",", ":"), (",", ":"), (", ", ": "))))
     return {
+        "javascript": _fill(lambda: javascript(m), budget),
+        "c_headers": _fill(lambda: header(m), budget),
+        "markdown": _fill(lambda: markdown(m), budget),
         "json_pretty": _fill(pretty, budget),
         "json_min": _fill(short, budget),
         "logs": _fill(lambda: m.log(m.rng.randint(20, 80)), budget),

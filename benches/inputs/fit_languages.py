@@ -1,0 +1,122 @@
+"""Texts in many scripts for the fit, from our own words, the vocabulary's words, and frequent characters.
+
+No foreign text is needed: a vocabulary lists the words of a language in about the order of their frequency, which is
+enough to draw from; the words that it lacks, and must split, come from `fit_words.py` and from joining pieces.
+Frequent Chinese, Japanese and Korean characters come from the tables in the `pip` wheel that Python ships.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+from .fit_words import WORDS
+
+if TYPE_CHECKING:
+    import random
+    from pathlib import Path
+
+    import tiktoken
+
+SCRIPTS = {
+    "french": "A-Za-zàâçéèêëîïôùûœ", "russian": "А-Яа-яё", "hindi": "\u0900-\u097f", "thai": "\u0e00-\u0e7f",
+    "chinese": "\u4e00-\u9fff", "japanese": "\u3040-\u30ff\u4e00-\u9fff", "korean": "\uac00-\ud7a3",
+    "arabic": "\u0600-\u06ff", "hebrew": "\u0590-\u05ff", "greek": "\u0370-\u03ff", "bengali": "\u0980-\u09ff",
+    "tamil": "\u0b80-\u0bff", "telugu": "\u0c00-\u0c7f", "georgian": "\u10a0-\u10ff", "armenian": "\u0530-\u058f",
+    "latin": "A-Za-zÀ-ɏḀ-ỿ",
+}
+"""Letters of each language or script, as the inside of a character class."""
+CLOSED = {"chinese", "japanese", "thai"}
+"""Written without blanks between words."""
+STOPS = {"chinese": ("，", "。", "、", "：", "？", "（", "）"), "japanese": ("、", "。", "、", "。\n", "「", "」"),
+         "thai": (" ", " ", "\n", ""), "hindi": (" ", " ", "। ", ", ", "\n")}
+"""What stands between the phrases of a language; other languages use Latin marks."""
+LATIN_STOPS = (" ", " ", ", ", ". ", ".\n", ": ", " (", ") ", "\n\n", " - ", "; ", "? ")
+
+
+def vocabulary(encoding: tiktoken.Encoding, letters: str) -> tuple[list[str], list[str]]:
+    """Return (words that start with a blank, pieces that do not) made of `letters`, most frequent first."""
+    word = re.compile(f"( ?)([{letters}]+)")
+    starts, insides = [], []
+    for token in encoding.token_byte_values():
+        try:
+            found = word.fullmatch(token.decode())
+        except UnicodeDecodeError:
+            continue
+        if found and not found[2].isascii():
+            (starts if found[1] else insides).append((encoding.encode_single_token(token), found[2]))
+    return [w for _, w in sorted(starts)], [w for _, w in sorted(insides)]
+
+
+def frequent(language: str, pip_wheel: Path) -> list[str]:
+    """Return the characters of a language by falling frequency, from the wheel's detector of encodings."""
+    sys.path.insert(0, str(pip_wheel))
+    try:
+        from pip._vendor.chardet import euckrfreq, gb2312freq, jisfreq  # noqa: PLC0415
+    finally:
+        sys.path.pop(0)
+    order, lead, first, codec = {
+        "chinese": (gb2312freq.GB2312_CHAR_TO_FREQ_ORDER, 0xB0, 0, "gb2312"),
+        "japanese": (jisfreq.JIS_CHAR_TO_FREQ_ORDER, 0xA1, 0, "euc_jp"),
+        "korean": (euckrfreq.EUCKR_CHAR_TO_FREQ_ORDER, 0xB0, 0, "euc_kr"),
+    }[language]
+    found = []
+    for index, rank in enumerate(order):
+        code = bytes((lead + (index + first) // 94, 0xA1 + (index + first) % 94))
+        char = code.decode(codec, "ignore")
+        if char and unicodedata.category(char) == "Lo":
+            found.append((rank, char))
+    return [c for _, c in sorted(found)]
+
+
+def _zipf(rng: random.Random, words: list[str], head: float) -> str:
+    """Draw by rank with a density of about 1 / (rank + head)."""
+    n = len(words)
+    at = int(head * ((1 + n / head) ** rng.random() - 1))
+    return words[min(at, n - 1)]
+
+
+class Language:
+    """Draws text of one language or script."""
+
+    def __init__(self, name: str, encodings: list[tiktoken.Encoding], pip_wheel: Path, rng: random.Random) -> None:
+        self.name, self.rng = name, rng
+        self.own = WORDS.get(name, [])
+        pairs = [vocabulary(e, SCRIPTS[name]) for e in encodings]
+        self.starts = [s for s, _ in pairs if s]
+        self.insides = [i for _, i in pairs if i]
+        self.characters = frequent(name, pip_wheel) if name in {"chinese", "japanese", "korean"} else []
+        self.stops = STOPS.get(name, LATIN_STOPS)
+
+    def word(self) -> str:
+        """Return one word: our own, the vocabulary's, one joined from pieces, or frequent characters."""
+        kind = self.rng.random()
+        if self.own and kind < 0.62:
+            return self.rng.choice(self.own)
+        if self.characters and kind < 0.8:
+            return "".join(_zipf(self.rng, self.characters, 120) for _ in range(self.rng.randint(1, 3)))
+        pool = self.rng.choice(self.insides if self.name in CLOSED or not self.starts else self.starts)
+        text = _zipf(self.rng, pool, 300)
+        if self.name not in CLOSED and self.insides and self.rng.random() < 0.45:
+            text += _zipf(self.rng, self.rng.choice(self.insides), 60)
+        return text
+
+    def text(self) -> str:
+        """Return some phrases, with a Latin word or a number now and then as in real documents."""
+        out = []
+        gap = "" if self.name in CLOSED else " "
+        for _ in range(self.rng.randint(8, 40)):
+            phrase = gap.join(self.word() for _ in range(self.rng.randint(2, 9)))
+            if self.name == "french" and self.rng.random() < 0.3:
+                phrase = phrase.capitalize()
+            out.append(phrase)
+            out.append(self.rng.choice(self.stops))
+            if self.rng.random() < 0.1:
+                out.append(self.rng.choice(("GNU/Linux", "PDF", "HTTP", "Python", "Debian", "README", "URL", "ID", "%s", "2024", "10", "1",
+                                            "3.5", "C", "API", "SQL")) + gap)
+        return "".join(out)
+
+
+__all__ = ["CLOSED", "SCRIPTS", "Language", "frequent", "vocabulary"]
