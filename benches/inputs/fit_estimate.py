@@ -1,11 +1,12 @@
 """Fits the tables of `rust/core/src/estimate` and writes them: `python -m benches.inputs.fit_estimate`.
 
-Needs numpy and tiktoken. Texts: the library that comes with Python 3.11, and what `fit_generate.py`, `fit_code.py` and
-`fit_languages.py` make from it, from our own words and from the vocabularies. No text by others is read.
+Needs numpy and tiktoken. Texts: the library that comes with Python 3.11, and what `fit_generate.py`,
+`fit_code.py` and `fit_languages.py` make from it, from our own words and from the vocabularies. No text
+by others is read.
 
-A place is a byte with the two before it and the one after. Its target is 1 where a token starts, else 0. Two tables
-(pairs, quads) are fitted by turns to the weighted mean of what the other leaves, each mean drawn towards zero by a
-few imagined places. The result is rounded to steps of 1/128 token.
+A place is a byte with the two before it and the one after. Its target is 1 where a token starts, else 0.
+Two tables (pairs, quads) are fitted by turns to the weighted mean of what the other leaves, each mean
+drawn towards zero by a few imagined places. The result is rounded to steps of 1/128 token.
 """
 
 from __future__ import annotations
@@ -25,6 +26,16 @@ STEPS, PAIR_ZERO, QUAD_ZERO = 128, 48, 128
 PULL = (1.0, 30.0)
 ROUNDS = 6
 CAP = 2_000_000
+MASS = {
+    "python": 3.0,
+    "english": 5.0,
+    "c_headers": 1.5,
+    "html": 1.5,
+    "text": 2.0,
+    "latin": 0.25,
+    "french": 0.6,
+}
+"""Weight of a class; text as people wrote it counts for more than text that was made up."""
 GAP = 3
 """Zero bytes between two texts: an edge of a text looks the same to the fit and to the estimate."""
 OUT = Path(__file__).parents[2] / "rust/core/src/estimate"
@@ -33,16 +44,26 @@ ENCODINGS = {"o200k": "o200k_base", "cl100k": "cl100k_base"}
 
 def library(std: Path, budget: int) -> dict[str, list[str]]:
     """Return the texts that come with Python, by class, about `budget` characters each."""
-    files = [p for p in std.rglob("*.py") if "site-packages" not in p.parts and "lib2to3/tests" not in p.as_posix()]
+    files = [
+        p for p in std.rglob("*.py") if "site-packages" not in p.parts and "lib2to3/tests" not in p.as_posix()
+    ]
     random.Random(5).shuffle(files)
-    out: dict[str, list[str]] = {"python": [], "english": [(std / "pydoc_data/topics.py").read_text()], "c_headers": [], "html": [], "text": []}
+    out: dict[str, list[str]] = {
+        "python": [],
+        "english": [(std / "pydoc_data/topics.py").read_text()],
+        "c_headers": [],
+        "html": [],
+        "text": [],
+    }
     size = 0
     for path in files:
         try:
             text = path.read_text()
         except UnicodeDecodeError:
             continue
-        docs = [re.sub(r"\n[ \t]+", "\n", d) for d in re.findall(r'(?s)"""(.*?)"""', text) if d.count("\n") > 2]
+        docs = [
+            re.sub(r"\n[ \t]+", "\n", d) for d in re.findall(r'(?s)"""(.*?)"""', text) if d.count("\n") > 2
+        ]
         out["english"].extend(docs)
         notes = re.sub(r"(?m)^\s*# ?", "", "\n".join(re.findall(r"(?m)(?:^[ \t]*#.*\n){3,}", text)))
         out["english"].append(notes)
@@ -51,8 +72,14 @@ def library(std: Path, budget: int) -> dict[str, list[str]]:
             size += len(out["python"][-1])
     include = std.parent.parent / "include"
     out["c_headers"] = [p.read_text(errors="replace")[:100_000] for p in sorted(include.rglob("*.h"))]
-    out["html"] = [p.read_text(errors="replace") for p in sorted(std.rglob("*.html")) if "site-packages" not in p.parts]
-    out["text"] = [p.read_text(errors="replace")[:60_000] for p in sorted(std.rglob("*.txt")) if "site-packages" not in p.parts]
+    out["html"] = [
+        p.read_text(errors="replace") for p in sorted(std.rglob("*.html")) if "site-packages" not in p.parts
+    ]
+    out["text"] = [
+        p.read_text(errors="replace")[:60_000]
+        for p in sorted(std.rglob("*.txt"))
+        if "site-packages" not in p.parts
+    ]
     return out
 
 
@@ -92,18 +119,19 @@ def places(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def gather(classes: dict[str, list[str]], encoding: tiktoken.Encoding) -> tuple[np.ndarray, ...]:
     """Return pair index, quad index, target and weight of every place of every class."""
     out: list[tuple[np.ndarray, ...]] = []
-    for some in classes.values():
-        data, target = [], []
+    for name, some in classes.items():
+        data, target, size = [], [], 0
         for text in some:
             raw = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
             data += [raw, np.zeros(GAP, np.uint8)]
             target += [marks(raw.tobytes().decode(), encoding), np.full(GAP, 2, np.uint8)]
-            if sum(map(len, data[-20:])) and sum(map(len, target)) > CAP:
+            size += len(raw)
+            if size > CAP:
                 break
         flat, goal = np.concatenate(data), np.concatenate(target)
         real = goal < 2
         pair, quad = places(flat)
-        weight = np.full(real.sum(), (1e6 / real.sum()) ** 0.5, np.float32)
+        weight = np.full(real.sum(), MASS.get(name, 1.0) * (1e6 / real.sum()) ** 0.5, np.float32)
         out.append((pair[real], quad[real], goal[real].astype(np.float32), weight))
     return tuple(np.concatenate(column) for column in zip(*out, strict=True))
 
@@ -118,11 +146,16 @@ def fit(columns: tuple[np.ndarray, ...]) -> bytes:
     for _ in range(ROUNDS):
         for k, index in enumerate(indices):
             left = goal - guess + tables[k][index]
-            new = (np.bincount(index, weights=left * weight, minlength=1 << 16) / (mass[k] + PULL[k])).astype(np.float32)
+            new = (np.bincount(index, weights=left * weight, minlength=1 << 16) / (mass[k] + PULL[k])).astype(
+                np.float32
+            )
             guess += new[index] - tables[k][index]
             tables[k] = new
     zeros = (PAIR_ZERO, QUAD_ZERO)
-    return b"".join(np.clip(np.rint(t * STEPS) + z, 0, 255).astype(np.uint8).tobytes() for t, z in zip(tables, zeros, strict=True))
+    return b"".join(
+        np.clip(np.rint(t * STEPS) + z, 0, 255).astype(np.uint8).tobytes()
+        for t, z in zip(tables, zeros, strict=True)
+    )
 
 
 def main() -> None:

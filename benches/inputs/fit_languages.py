@@ -1,8 +1,10 @@
+# ruff: noqa: RUF001  letters that look alike are the subject
 """Texts in many scripts for the fit, from our own words, the vocabulary's words, and frequent characters.
 
-No foreign text is needed: a vocabulary lists the words of a language in about the order of their frequency, which is
-enough to draw from; the words that it lacks, and must split, come from `fit_words.py` and from joining pieces.
-Frequent Chinese, Japanese and Korean characters come from the tables in the `pip` wheel that Python ships.
+No foreign text is needed: a vocabulary lists the words of a language in about the order of their
+frequency, which is enough to draw from; the words that it lacks, and must split, come from
+`fit_words.py` and from joining pieces. Frequent Chinese, Japanese and Korean characters come from the
+tables in the `pip` wheel that Python ships.
 """
 
 from __future__ import annotations
@@ -21,17 +23,32 @@ if TYPE_CHECKING:
     import tiktoken
 
 SCRIPTS = {
-    "french": "A-Za-zàâçéèêëîïôùûœ", "russian": "А-Яа-яё", "hindi": "\u0900-\u097f", "thai": "\u0e00-\u0e7f",
-    "chinese": "\u4e00-\u9fff", "japanese": "\u3040-\u30ff\u4e00-\u9fff", "korean": "\uac00-\ud7a3",
-    "arabic": "\u0600-\u06ff", "hebrew": "\u0590-\u05ff", "greek": "\u0370-\u03ff", "bengali": "\u0980-\u09ff",
-    "tamil": "\u0b80-\u0bff", "telugu": "\u0c00-\u0c7f", "georgian": "\u10a0-\u10ff", "armenian": "\u0530-\u058f",
+    "french": "A-Za-zàâçéèêëîïôùûœ",
+    "russian": "А-Яа-яё",
+    "hindi": "\u0900-\u097f",
+    "thai": "\u0e00-\u0e7f",
+    "chinese": "\u4e00-\u9fff",
+    "japanese": "\u3040-\u30ff\u4e00-\u9fff",
+    "korean": "\uac00-\ud7a3",
+    "arabic": "\u0600-\u06ff",
+    "hebrew": "\u0590-\u05ff",
+    "greek": "\u0370-\u03ff",
+    "bengali": "\u0980-\u09ff",
+    "tamil": "\u0b80-\u0bff",
+    "telugu": "\u0c00-\u0c7f",
+    "georgian": "\u10a0-\u10ff",
+    "armenian": "\u0530-\u058f",
     "latin": "A-Za-zÀ-ɏḀ-ỿ",
 }
 """Letters of each language or script, as the inside of a character class."""
 CLOSED = {"chinese", "japanese", "thai"}
 """Written without blanks between words."""
-STOPS = {"chinese": ("，", "。", "、", "：", "？", "（", "）"), "japanese": ("、", "。", "、", "。\n", "「", "」"),
-         "thai": (" ", " ", "\n", ""), "hindi": (" ", " ", "। ", ", ", "\n")}
+STOPS = {
+    "chinese": ("，", "。", "、", "：", "？", "（", "）"),
+    "japanese": ("、", "。", "、", "。\n", "「", "」"),
+    "thai": (" ", " ", "\n", ""),
+    "hindi": (" ", " ", "। ", ", ", "\n"),
+}
 """What stands between the phrases of a language; other languages use Latin marks."""
 LATIN_STOPS = (" ", " ", ", ", ". ", ".\n", ": ", " (", ") ", "\n\n", " - ", "; ", "? ")
 
@@ -39,7 +56,8 @@ LATIN_STOPS = (" ", " ", ", ", ". ", ".\n", ": ", " (", ") ", "\n\n", " - ", "; 
 def vocabulary(encoding: tiktoken.Encoding, letters: str) -> tuple[list[str], list[str]]:
     """Return (words that start with a blank, pieces that do not) made of `letters`, most frequent first."""
     word = re.compile(f"( ?)([{letters}]+)")
-    starts, insides = [], []
+    starts: list[tuple[int, str]] = []
+    insides: list[tuple[int, str]] = []
     for token in encoding.token_byte_values():
         try:
             found = word.fullmatch(token.decode())
@@ -78,10 +96,34 @@ def _zipf(rng: random.Random, words: list[str], head: float) -> str:
     return words[min(at, n - 1)]
 
 
+class Chain:
+    """Makes up words that look like given ones: each letter is drawn by the two before it."""
+
+    def __init__(self, words: list[str], rng: random.Random) -> None:
+        self.rng = rng
+        self.next: dict[str, list[str]] = {}
+        for word in words:
+            padded = f"\0\0{word}\0"
+            for at in range(2, len(padded)):
+                self.next.setdefault(padded[at - 2 : at], []).append(padded[at])
+
+    def word(self) -> str:
+        """Return a word of at most 14 letters."""
+        out = "\0\0"
+        while len(out) < 16:
+            letter = self.rng.choice(self.next[out[-2:]])
+            if letter == "\0":
+                break
+            out += letter
+        return out[2:]
+
+
 class Language:
     """Draws text of one language or script."""
 
-    def __init__(self, name: str, encodings: list[tiktoken.Encoding], pip_wheel: Path, rng: random.Random) -> None:
+    def __init__(
+        self, name: str, encodings: list[tiktoken.Encoding], pip_wheel: Path, rng: random.Random
+    ) -> None:
         self.name, self.rng = name, rng
         self.own = WORDS.get(name, [])
         pairs = [vocabulary(e, SCRIPTS[name]) for e in encodings]
@@ -89,14 +131,23 @@ class Language:
         self.insides = [i for _, i in pairs if i]
         self.characters = frequent(name, pip_wheel) if name in {"chinese", "japanese", "korean"} else []
         self.stops = STOPS.get(name, LATIN_STOPS)
+        known = [w for w in self.own if len(w) > 3] * 4 + [
+            w for some in self.starts for w in some[:4000] if len(w) > 3
+        ]
+        known = known or [w for some in self.insides for w in some]
+        self.chain = Chain(known, rng)
 
     def word(self) -> str:
         """Return one word: our own, the vocabulary's, one joined from pieces, or frequent characters."""
         kind = self.rng.random()
-        if self.own and kind < 0.62:
+        if self.own and kind < (0.6 if self.name in CLOSED else 0.5):
             return self.rng.choice(self.own)
-        if self.characters and kind < 0.8:
-            return "".join(_zipf(self.rng, self.characters, 120) for _ in range(self.rng.randint(1, 3)))
+        if self.characters and kind < 0.75:
+            return "".join(_zipf(self.rng, self.characters, 120) for _ in range(self.rng.randint(1, 2)))
+        if self.name not in {"chinese", "japanese"} and kind > (
+            0.88 if self.own or self.name == "latin" else 0.6
+        ):
+            return self.chain.word()
         pool = self.rng.choice(self.insides if self.name in CLOSED or not self.starts else self.starts)
         text = _zipf(self.rng, pool, 300)
         if self.name not in CLOSED and self.insides and self.rng.random() < 0.45:
@@ -108,14 +159,41 @@ class Language:
         out = []
         gap = "" if self.name in CLOSED else " "
         for _ in range(self.rng.randint(8, 40)):
-            phrase = gap.join(self.word() for _ in range(self.rng.randint(2, 9)))
-            if self.name == "french" and self.rng.random() < 0.3:
+            blank = "_" if gap and self.rng.random() < 0.03 else gap
+            phrase = blank.join(self.word() for _ in range(self.rng.randint(2, 9)))
+            case = self.rng.random()
+            if case < 0.3:
                 phrase = phrase.capitalize()
-            out.append(phrase)
+            elif case < 0.33:
+                phrase = phrase.upper()
+            out.append(
+                f"«\u00a0{phrase}\u00a0»" if self.name in {"french", "russian"} and case > 0.95 else phrase
+            )
             out.append(self.rng.choice(self.stops))
             if self.rng.random() < 0.1:
-                out.append(self.rng.choice(("GNU/Linux", "PDF", "HTTP", "Python", "Debian", "README", "URL", "ID", "%s", "2024", "10", "1",
-                                            "3.5", "C", "API", "SQL")) + gap)
+                out.append(
+                    self.rng.choice(
+                        (
+                            "GNU/Linux",
+                            "PDF",
+                            "HTTP",
+                            "Python",
+                            "Debian",
+                            "README",
+                            "URL",
+                            "ID",
+                            "%s",
+                            "2024",
+                            "10",
+                            "1",
+                            "3.5",
+                            "C",
+                            "API",
+                            "SQL",
+                        )
+                    )
+                    + gap
+                )
         return "".join(out)
 
 
