@@ -300,16 +300,17 @@ class Maker:
         kind = r.random()
         if kind < 0.12:
             return mark + "\ufe0f"
-        if kind < 0.24:
+        if kind < 0.34:
             mark = r.choice(
                 "👋🤚🖐✋👌✌🤞👍👎✊👏🙌🙏💪👂👃👶🧒👦👧🧑👨👩🧓👴👵👮🕵💂👷🤴👸🚶🏃💃🏄🏊🚴🤸🤽🤾🧖🧗🧘🛌🙋🙇🤦🤷"
             )
             mark += chr(0x1F3FB + r.randrange(5))
-        if kind < 0.30:
+            kind = r.choice((0.35, 0.9))
+        if kind < 0.40 or (kind < 0.46 and len(mark) > 1):
             return mark + "\u200d" + r.choice("♀♂⚕⚖✈💻🎓🌾🍳🎤🏫🏭🔬🎨🚒🚀❤") + r.choice(("\ufe0f", ""))
-        if kind < 0.34:
+        if kind < 0.46:
             return chr(0x1F1E6 + r.randrange(26)) + chr(0x1F1E6 + r.randrange(26))
-        if kind < 0.36:
+        if kind < 0.48:
             return r.choice("0123456789#*") + "\ufe0f\u20e3"
         return mark
 

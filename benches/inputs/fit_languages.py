@@ -50,6 +50,10 @@ STOPS = {
     "hindi": (" ", " ", "। ", ", ", "\n"),
 }
 """What stands between the phrases of a language; other languages use Latin marks."""
+MADE_UP = {"russian": 0.95, "latin": 0.92}
+"""Draws above this share give a made-up word; others: see `Language.word`."""
+JOINED = {"russian": 0.22, "latin": 0.15, "french": 0.4}
+"""Share of the vocabulary's words that get a second piece."""
 LATIN_STOPS = (" ", " ", ", ", ". ", ".\n", ": ", " (", ") ", "\n\n", " - ", "; ", "? ")
 
 
@@ -140,17 +144,17 @@ class Language:
     def word(self) -> str:
         """Return one word: our own, the vocabulary's, one joined from pieces, or frequent characters."""
         kind = self.rng.random()
-        if self.own and kind < (0.6 if self.name in CLOSED else 0.5):
+        if self.own and kind < (0.66 if self.name in CLOSED else 0.5):
             return self.rng.choice(self.own)
-        if self.characters and kind < 0.75:
+        if self.characters and kind < 0.77:
             return "".join(_zipf(self.rng, self.characters, 120) for _ in range(self.rng.randint(1, 2)))
         if self.name not in {"chinese", "japanese"} and kind > (
             0.88 if self.own or self.name == "latin" else 0.6
         ):
             return self.chain.word()
         pool = self.rng.choice(self.insides if self.name in CLOSED or not self.starts else self.starts)
-        text = _zipf(self.rng, pool, 300)
-        if self.name not in CLOSED and self.insides and self.rng.random() < 0.45:
+        text = _zipf(self.rng, pool, 150)
+        if self.name not in CLOSED and self.insides and self.rng.random() < JOINED.get(self.name, 0.45):
             text += _zipf(self.rng, self.rng.choice(self.insides), 60)
         return text
 
