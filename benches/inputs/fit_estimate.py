@@ -25,7 +25,10 @@ from .fit_languages import SCRIPTS, Language
 STEPS, PAIR_ZERO, QUAD_ZERO = 128, 48, 128
 PULL = (1.0, 30.0)
 ROUNDS = 6
+BUDGET = 1_000_000
+"""Characters made per class; about, and a class may hold twice that from the library."""
 CAP = 2_000_000
+"""Bytes used per class."""
 MASS = {
     "python": 3.0,
     "english": 5.0,
@@ -160,7 +163,7 @@ def fit(columns: tuple[np.ndarray, ...]) -> bytes:
 
 def main() -> None:
     """Fit both encodings and write their tables."""
-    classes = texts(2_000_000)
+    classes = texts(BUDGET)
     for name, encoding in ENCODINGS.items():
         (OUT / f"{name}.bin").write_bytes(fit(gather(classes, tiktoken.get_encoding(encoding))))
 
