@@ -93,9 +93,9 @@ def texts(budget: int) -> dict[str, list[str]]:
     for name, more in generate(std, budget).items():
         out.setdefault(name, []).extend(more)
     wheel = next((std / "ensurepip/_bundled").glob("pip-*.whl"))
-    encodings = [tiktoken.get_encoding(e) for e in ENCODINGS.values()]
+    richest = tiktoken.get_encoding(ENCODINGS["o200k"])
     for name in SCRIPTS:
-        language = Language(name, encodings, wheel, random.Random(name))
+        language = Language(name, richest, wheel, random.Random(name))
         size, mine = 0, out.setdefault(name, [])
         while size < budget // 2:
             mine.append(language.text())

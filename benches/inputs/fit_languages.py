@@ -50,9 +50,9 @@ STOPS = {
     "hindi": (" ", " ", "। ", ", ", "\n"),
 }
 """What stands between the phrases of a language; other languages use Latin marks."""
-MADE_UP = {"russian": 0.95, "latin": 0.92}
+MADE_UP = {"russian": 0.94, "hindi": 0.82, "korean": 0.84, "latin": 0.92}
 """Draws above this share give a made-up word; others: see `Language.word`."""
-JOINED = {"russian": 0.22, "latin": 0.15, "french": 0.4}
+JOINED = {"russian": 0.25, "latin": 0.15, "french": 0.4}
 """Share of the vocabulary's words that get a second piece."""
 LATIN_STOPS = (" ", " ", ", ", ". ", ".\n", ": ", " (", ") ", "\n\n", " - ", "; ", "? ")
 
@@ -126,11 +126,11 @@ class Language:
     """Draws text of one language or script."""
 
     def __init__(
-        self, name: str, encodings: list[tiktoken.Encoding], pip_wheel: Path, rng: random.Random
+        self, name: str, encoding: tiktoken.Encoding, pip_wheel: Path, rng: random.Random
     ) -> None:
         self.name, self.rng = name, rng
         self.own = WORDS.get(name, [])
-        pairs = [vocabulary(e, SCRIPTS[name]) for e in encodings]
+        pairs = [vocabulary(encoding, SCRIPTS[name])]
         self.starts = [s for s, _ in pairs if s]
         self.insides = [i for _, i in pairs if i]
         self.characters = frequent(name, pip_wheel) if name in {"chinese", "japanese", "korean"} else []

@@ -170,6 +170,7 @@ HINDI_LOANS = _words("""
 """)
 
 FRENCH += [stem + end for stem in FRENCH_VERBS for end in FRENCH_ENDINGS[::3]]
+RUSSIAN *= 3
 RUSSIAN += [stem + end for stem in RUSSIAN_STEMS for end in RUSSIAN_ENDINGS[::4]]
 HINDI += HINDI_LOANS
 
