@@ -31,7 +31,7 @@ CAP = 2_000_000
 """Bytes used per class."""
 MASS = {
     "python": 3.0,
-    "english": 5.0,
+    "english": 8.0,
     "c_headers": 1.5,
     "html": 1.5,
     "text": 2.0,

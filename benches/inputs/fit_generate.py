@@ -44,6 +44,10 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
+TONES = dict(zip("🏻🏼🏽🏾🏿", ("light", "medium-light", "medium", "medium-dark", "dark"), strict=True))
+"""Names of the skin tones, as emoji tables write them before `skin tone`."""
+
+
 class Maker:
     """Draws words, names, numbers and lines; holds the vocabulary and the random state."""
 
@@ -342,7 +346,10 @@ class Maker:
         rows = []
         for _ in range(40):
             e = self.mark()
-            n = unicodedata.name(e[0], "x").lower().replace(" ", r.choice("_ -"))
+            gap = r.choice("_ -")
+            n = unicodedata.name(e[0], "x").lower().replace(" ", gap)
+            if len(e) > 1 and e[1] in TONES:
+                n += gap + TONES[e[1]] + f"{gap}skin{gap}tone"
             rows.append(form.format(n=n, e=e, v=r.choice((0.6, 1, 2, 3, 11, 13.1, 0.7))))
         return "\n".join(rows)
 

@@ -125,9 +125,7 @@ class Chain:
 class Language:
     """Draws text of one language or script."""
 
-    def __init__(
-        self, name: str, encoding: tiktoken.Encoding, pip_wheel: Path, rng: random.Random
-    ) -> None:
+    def __init__(self, name: str, encoding: tiktoken.Encoding, pip_wheel: Path, rng: random.Random) -> None:
         self.name, self.rng = name, rng
         self.own = WORDS.get(name, [])
         pairs = [vocabulary(encoding, SCRIPTS[name])]
