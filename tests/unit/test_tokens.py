@@ -85,6 +85,17 @@ def test_prefix_and_suffix_are_the_longest(encoding: str) -> None:
             assert _core.suffix(text, encoding, limit) == text[fits[0] :]
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("unit", ["some words é\n", "é中文", "a", " ", "=", "A中B", "x  \n", "😀 "])
+def test_prefix_of_a_long_text(encoding: str, unit: str) -> None:
+    text = unit * 40_000
+    for limit in (0, 1, 40, 300):
+        prefix = _core.prefix(text, encoding, limit)
+        assert _core.count_text(prefix, encoding) <= limit
+        longer = [_core.count_text(text[:cut], encoding) for cut in range(len(prefix) + 1, len(prefix) + 300)]
+        assert min(longer) > limit
+
+
 def test_a_text_that_fits_is_returned_itself() -> None:
     text = "some words, ".join(["é"] * 4)
     assert _core.prefix(text, "o200k_base", 100) is text

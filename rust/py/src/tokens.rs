@@ -6,11 +6,16 @@ use crate::text;
 use lithify_bpe::{Encoding, Tokenizer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyList, PySlice, PyString};
 use std::ops::Range;
 
 /// Texts longer than this, in bytes, are counted without the GIL.
 const DETACH: usize = 1 << 15;
+
+/// Characters of a text for each token that a prefix may take, to begin with.
+const HEAD: usize = 8;
+/// Four times the longest token.
+const SURE: usize = 512;
 
 fn tokenizer(name: &str) -> PyResult<&'static Tokenizer> {
     let encoding = Encoding::by_name(name).ok_or_else(|| {
@@ -79,6 +84,19 @@ pub fn count_texts(py: Python<'_>, texts: &Bound<'_, PyList>, encoding: &str) ->
 #[pyfunction]
 pub fn prefix<'py>(text: &Bound<'py, PyString>, encoding: &str, max_tokens: u64) -> PyResult<Bound<'py, PyString>> {
     let tokenizer = tokenizer(encoding)?;
+    // Reading a long text to its end would cost more than cutting it, so its head comes first. The result stands when it ends
+    // `SURE` bytes before the head does: all cuts in between are known not to fit, and no token is longer than that.
+    let head = usize::try_from(max_tokens).unwrap_or(usize::MAX).saturating_mul(HEAD).saturating_add(4 * SURE);
+    if text.len()? / 2 > head {
+        let head = text.get_item(PySlice::new(text.py(), 0, isize::try_from(head)?, 1))?.cast_into::<PyString>()?;
+        let found = lend(&head, |str| {
+            let part = tokenizer.prefix(str, max_tokens);
+            (part.len() + SURE < str.len()).then(|| PyString::new(text.py(), part))
+        })?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+    }
     part(text, |str| tokenizer.prefix(str, max_tokens))
 }
 
