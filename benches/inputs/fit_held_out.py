@@ -190,8 +190,8 @@ class Document:
     text: str
 
 
-def _order(path: Path) -> str:
-    return hashlib.sha256(path.name.encode() + b"/" + path.parent.name.encode()).hexdigest()
+def _order(path: Path) -> tuple[str, str]:
+    return hashlib.sha256(path.name.encode() + b"/" + path.parent.name.encode()).hexdigest(), path.as_posix()
 
 
 def _files(source: Source, roots: dict[str, Path]) -> list[Path]:
