@@ -194,7 +194,7 @@ def bedrock_block(rng: random.Random, block: Message, names: dict[Any, Any], bar
     if kind == "tool_result":
         texts = texts_of(block.get("content"))
         content = [bedrock_block(random.Random(0), each, {}, bare=False) for each in texts]
-        if "_lithify" not in block and rng.random() < 0.2:
+        if not any("[" in str(each.get("text")) for each in texts) and rng.random() < 0.2:
             content.append({"json": {"lines": [json.dumps(content)]}})
         result: Message = {"content": content}
         if "is_error" in block:

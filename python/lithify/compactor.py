@@ -28,6 +28,7 @@ TokenCounter = Callable[[str], int]
 
 TRUNCATED: Final = "[truncated: output exceeded context limit]"
 _MOST: Final = 1 << 53
+_EXACT: Final = ("o200k_base", "o200k_harmony", "cl100k_base")
 _PRUNED: Final = ("prune", "minimal")
 _FORMATS: Final = ("openai_chat", "openai", "anthropic", "responses", "gemini", "bedrock")
 
@@ -61,8 +62,9 @@ def compact(
         format: `"openai_chat"`, `"anthropic"`, `"responses"`, `"gemini"` or `"bedrock"`; detected when left
             out.
         policy: the settings.
-        token_counter: a callable from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`;
-            the built-in estimate when left out.
+        token_counter: `"o200k_base"`, `"o200k_harmony"` or `"cl100k_base"` for exact counts, a callable
+            from text to tokens, a `tiktoken.Encoding` or a `tokenizers.Tokenizer`; the built-in estimate
+            when left out.
         on_misfit: `"return"` gives the best history with `fits=False` where `"raise"` raises `DoesNotFit`.
         summarizer: tells what was dropped: any callable from a `SummaryRequest` to a text, such as those of
             `lithify.summarize`, or `"extract"` for nine sections made by code. When the callable fails, code
@@ -502,6 +504,12 @@ def counter_for(token_counter: Any, known: Model | None) -> Any:
     if token_counter is None:
         encoding = None if known is None else known.encoding
         return encoding if encoding in ("o200k_base", "cl100k_base") else "default"
+    if isinstance(token_counter, str):
+        if token_counter not in _EXACT:
+            raise InvalidInput(
+                field="token_counter", expected=" or ".join(_EXACT), got=describe(token_counter)
+            )
+        return f"exact:{token_counter}"
     if hasattr(token_counter, "encode_ordinary"):
         return lambda text: len(token_counter.encode_ordinary(text))
     if hasattr(token_counter, "encode") and hasattr(token_counter, "get_vocab_size"):

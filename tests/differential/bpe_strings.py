@@ -143,7 +143,8 @@ def ascii_noise(rng: random.Random) -> str:
 
 def repeated(rng: random.Random) -> str:
     unit = "".join(rng.choice(rng.choice(GROUPS)) for _ in range(rng.randrange(1, 4)))
-    return (unit * rng.randrange(1, 120))[:400] + rng.choice(rng.choice(GROUPS))
+    tail: str = rng.choice(rng.choice(GROUPS))
+    return (unit * rng.randrange(1, 120))[:400] + tail
 
 
 def words(rng: random.Random) -> str:

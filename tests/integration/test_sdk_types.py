@@ -103,7 +103,13 @@ def responses_objects() -> list[Any]:
     for i in range(12):
         summary = [{"type": "summary_text", "text": "I look."}]
         text = {"type": "output_text", "text": f"step {i}", "annotations": []}
-        said = {"id": f"m{i}", "type": "message", "role": "assistant", "status": "completed", "content": [text]}
+        said = {
+            "id": f"m{i}",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [text],
+        }
         call = {"type": "function_call", "call_id": f"c{i}", "name": "bash", "arguments": '{"command":"ls"}'}
         messages += [
             ResponseReasoningItem.model_validate({"type": "reasoning", "id": f"r{i}", "summary": summary}),

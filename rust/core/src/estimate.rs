@@ -6,8 +6,8 @@
 //! averages: one by the pair (byte before, byte), and one correction by the four bytes from two before to one after.
 //! Pairs tell the scripts and the classes of characters apart; quads tell common letter sequences from rare ones.
 //!
-//! The tables are fitted per encoding by `benches/python/fit_estimate.py`; `ESTIMATE.md` beside this crate's sources
-//! holds the errors measured on other texts.
+//! The tables are fitted per encoding by `benches/inputs/fit_estimate.py`, on Python's own library and on made-up text.
+//! `benches/record/estimate.md` holds the errors measured on texts by others, and says where they miss their bounds.
 //!
 //! Invariants: the empty text costs 0, any other text at least 1 token; no input panics, valid UTF-8 or not; the result
 //! is the same on every platform, since all sums are integers and bytes are read in a fixed order. Time is linear: two
@@ -125,7 +125,7 @@ pub fn estimate_units(text: &[u8], weights: &Weights) -> u64 {
         let tail = [text[len - 3], text[len - 2], text[len - 1], 0];
         weights.sum(&head) + weights.sum(text) + weights.sum(&tail)
     };
-    // The longest pieces that the encodings know are runs of about 64 bytes: no text costs less than that.
+    // Long runs of one sign cost about a token per 64 bytes; next to nothing else costs less.
     let least = (len as u64 * UNITS_PER_TOKEN).div_ceil(LONGEST_PIECE);
     (steps.max(0).unsigned_abs() * weights.scale).max(least).max(UNITS_PER_TOKEN)
 }

@@ -1,5 +1,6 @@
-//! The counters a caller can choose: the built-in estimate, or any callable from text to a number of tokens.
+//! The counters a caller can choose: the built-in estimate, exact counts by an encoding, or any callable from text to a number of tokens.
 
+use lithify_bpe::{Encoding, Tokenizer};
 use lithify_core::count::{Counter, Estimate, Failed};
 use lithify_core::estimate::Weights;
 use pyo3::exceptions::PyValueError;
@@ -12,6 +13,8 @@ pub enum PyCounter<'py> {
     Nothing,
     /// The built-in estimate.
     Estimate(Estimate),
+    /// Exact counts by an encoding.
+    Exact(&'static Tokenizer),
     /// A callable.
     Callable {
         /// `text -> int`.
@@ -22,12 +25,16 @@ pub enum PyCounter<'py> {
 }
 
 impl<'py> PyCounter<'py> {
-    /// From what the typed API passes: the name of an estimate's target, or a callable.
+    /// From what the typed API passes: the name of an estimate's target, `exact:` and an encoding, or a callable.
     pub fn new(value: &Bound<'py, PyAny>) -> PyResult<Self> {
         let Ok(name) = value.cast::<PyString>() else {
             return Ok(Self::Callable { call: value.clone(), failure: None });
         };
-        let weights: &'static Weights = match name.to_str()? {
+        let name = name.to_str()?;
+        if let Some(encoding) = name.strip_prefix("exact:").and_then(Encoding::by_name) {
+            return Ok(Self::Exact(encoding.load()));
+        }
+        let weights: &'static Weights = match name {
             "o200k_base" => &Weights::O200K,
             "cl100k_base" => &Weights::CL100K,
             "default" => &Weights::DEFAULT,
@@ -43,6 +50,7 @@ impl Counter for PyCounter<'_> {
         match self {
             Self::Nothing => Ok(0),
             Self::Estimate(estimate) => estimate.count(text),
+            Self::Exact(tokenizer) => Ok(tokenizer.count(text)),
             Self::Callable { call, failure } => match call.call1((text,)) {
                 Err(error) => {
                     *failure = Some((format!("the exception {error}"), Some(error)));

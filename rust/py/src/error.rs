@@ -51,7 +51,7 @@ pub fn exception(py: Python<'_>, error: Error, counter: &mut PyCounter<'_>) -> P
         Error::Counter { index } => {
             let (got, cause) = match counter {
                 PyCounter::Callable { failure, .. } => failure.take().unwrap_or_default(),
-                PyCounter::Estimate(_) | PyCounter::Nothing => Default::default(),
+                PyCounter::Estimate(_) | PyCounter::Exact(_) | PyCounter::Nothing => Default::default(),
             };
             // Only ordinary exceptions are wrapped: an interrupt goes through as it is.
             if let Some(cause) = &cause

@@ -78,6 +78,22 @@ fn a_prefix_is_not_far_above_the_whole() {
 }
 
 #[test]
+fn truncation_uses_its_budget() {
+    let marker = crate::format::TRUNCATED;
+    let texts = ["all words on one line, ", "东京都的人口超过一千万。", "{\"k\":[1,2.5,null]},", "🙂👍🏽 ", "QUJDREVGR0hJSktM"];
+    for weights in [&Weights::O200K, &Weights::CL100K] {
+        for text in texts.map(|t| t.repeat(400)) {
+            for budget in [100, 250, 600] {
+                let mut counter = crate::count::Estimate(weights);
+                let out = crate::truncate::truncate(&text, budget, marker, &mut counter).unwrap().unwrap();
+                let used = estimate(&out, weights);
+                assert!(used <= budget && used + 6 >= budget.min(estimate(&text, weights)), "{used} of {budget}: {text:.20}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_repeated_text_costs_its_multiple() {
     for weights in &ALL {
         for piece in ["hello world. ", "数据", "\t\t}\n", "🙂", "QUJDRA"] {
