@@ -51,7 +51,8 @@ def test_huge_runs_are_counted(piece: str) -> None:
     "text", ["<|endoftext|>", "<|im_start|>user", "a <|endofprompt|> b", "<|fim_prefix|>" * 50]
 )
 def test_special_tokens_are_ordinary_text(text: str) -> None:
-    assert lithify.count_tokens(text) >= 3
+    assert lithify.count_tokens(text) > 1
+    assert lithify.count_tokens(text, token_counter="o200k_base") >= 5
     assert lithify.count_tokens([{"role": "user", "content": text}]) > lithify.count_tokens(text)
 
 
