@@ -52,7 +52,7 @@ def test_huge_runs_are_counted(piece: str) -> None:
 )
 def test_special_tokens_are_ordinary_text(text: str) -> None:
     assert lithify.count_tokens(text) > 1
-    assert lithify.count_tokens(text, token_counter="o200k_base") >= 5
+    assert lithify.count_tokens(text, token_counter="o200k_base") >= 5  # noqa: S106 (a name)
     assert lithify.count_tokens([{"role": "user", "content": text}]) > lithify.count_tokens(text)
 
 
