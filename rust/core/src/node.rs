@@ -58,6 +58,19 @@ pub trait Node: Clone {
     /// The name of the type, for error messages.
     fn type_name(&self) -> String;
 
+    /// Visits the elements of a list in order, up to the first error.
+    ///
+    /// # Errors
+    /// What `f` gave.
+    fn try_elements<E>(&self, mut f: impl FnMut(u32, &Self) -> Result<(), E>) -> Result<(), E> {
+        let mut outcome = Ok(());
+        self.elements(|at, element| {
+            if outcome.is_ok() {
+                outcome = f(at, element);
+            }
+        });
+        outcome
+    }
     /// The value under a key; the last one wins where a key stands twice.
     fn get(&self, key: Key) -> Option<Self> {
         let mut found = None;

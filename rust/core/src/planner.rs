@@ -75,13 +75,7 @@ pub fn read<N: Node>(
     let mut draft = Draft::new(format);
     draft.reserve(messages.len_hint());
     draft.ledger.add_request(Category::Overhead, count::REQUEST);
-    let mut outcome = Ok(());
-    messages.elements(|index, message| {
-        if outcome.is_ok() {
-            outcome = format.read(index as usize, message, &mut draft, counter);
-        }
-    });
-    outcome?;
+    messages.try_elements(|index, message| format.read(index as usize, message, &mut draft, counter))?;
     draft.came = draft.items.len();
     let system = system.map_or(Ok(0), |s| system_tokens(s, counter))?;
     draft.ledger.add_request(Category::System, system);

@@ -38,13 +38,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         if let Some(counted) = reader.counted(content)? {
             reader.push_text(PartKind::Text, Place::Content, content, counted);
         } else if content.kind() == Kind::List {
-            let mut outcome = Ok(());
-            content.elements(|at, block| {
-                if outcome.is_ok() {
-                    outcome = read_block(&mut reader, speaker, at, block, &mut merged);
-                }
-            });
-            outcome?;
+            content.try_elements(|at, block| read_block(&mut reader, speaker, at, block, &mut merged))?;
         } else if content.kind() != Kind::Null {
             return Err(reader.invalid("content", CONTENT, content, REMEDY));
         }
@@ -55,23 +49,13 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
 }
 
 pub(super) fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
-    let known = node.and_then(|n| {
-        n.text(|t| match t.str {
-            "user" => Some(Role::User),
-            "assistant" => Some(Role::Assistant),
-            _ => None,
-        })
-    });
-    match known.flatten() {
-        Some(role) => Ok(role),
-        None => Err(Error::invalid(
-            index,
-            "role",
-            "user or assistant",
-            format!("{:?}", role(index, node)?.chars().take(40).collect::<String>()),
-            "pass system text as `system=`; use the provider's role names, or name the format",
-        )),
-    }
+    let known = |name: &str| match name {
+        "user" => Some(Role::User),
+        "assistant" => Some(Role::Assistant),
+        _ => None,
+    };
+    let remedy = "pass system text as `system=`; use the provider's role names, or name the format";
+    role(index, node, known, "user or assistant", remedy)
 }
 
 /// The keys of a block that decide what it is.
@@ -188,16 +172,19 @@ fn read_block<N: Node>(
             (part.blank, part.lossy) = (false, false);
             Ok(())
         }
-        BlockKind::Redacted => priced(reader, PartKind::RedactedThinking, place, block, count::REDACTED_THINKING),
+        BlockKind::Redacted => priced(reader, PartKind::RedactedThinking, place, block, count::REDACTED_THINKING, f.cached),
         BlockKind::Image => {
             let tokens = reader.draft.format.image();
-            priced(reader, PartKind::Image, place, block, tokens)
+            priced(reader, PartKind::Image, place, block, tokens, f.cached)
         }
         BlockKind::Document => {
             let tokens = document(reader, f.source.as_ref())?;
-            priced(reader, PartKind::Document, place, block, tokens)
+            priced(reader, PartKind::Document, place, block, tokens, f.cached)
         }
-        BlockKind::ToolUse if speaker == Role::Assistant => read_call(reader, place, block, &f),
+        BlockKind::ToolUse if speaker == Role::Assistant => {
+            reader.push_call(place, block, f.id.as_ref(), f.name.as_ref(), f.input.as_ref())?.cached = f.cached;
+            Ok(())
+        }
         BlockKind::ToolResult if speaker == Role::User => read_result(reader, at, block, &f),
         BlockKind::Foreign(field) => Err(Error::MixedFormats {
             index: reader.index,
@@ -227,11 +214,9 @@ fn read_block<N: Node>(
     }
 }
 
-fn priced<N: Node>(reader: &mut Reader<'_, N>, kind: PartKind, place: Place, block: &N, tokens: u64) -> Result<()> {
-    let cached = block.get(Key::CacheControl).is_some_and(|c| c.kind() != Kind::Null);
-    let mut part = Part::new(kind, place, reader.source(), Some(block.clone()), tokens);
-    part.cached = cached;
-    reader.push(part);
+fn priced<N: Node>(reader: &mut Reader<'_, N>, kind: PartKind, place: Place, block: &N, tokens: u64, cached: bool) -> Result<()> {
+    let part = Part::new(kind, place, reader.source(), Some(block.clone()), tokens);
+    reader.push(part).cached = cached;
     Ok(())
 }
 
@@ -243,40 +228,6 @@ fn document<N: Node>(reader: &mut Reader<'_, N>, source: Option<&N>) -> Result<u
     }
 }
 
-fn read_call<N: Node>(reader: &mut Reader<'_, N>, place: Place, block: &N, f: &Block<N>) -> Result<()> {
-    let mut tokens = count::CALL;
-    let mut lossy = false;
-    if let Some(name) = &f.name
-        && let Some(counted) = reader.counted(name)?
-    {
-        tokens += counted.tokens;
-        lossy = counted.lossy;
-    }
-    if let Some(input) = &f.input {
-        tokens += match reader.counted(input)? {
-            Some(counted) => {
-                lossy |= counted.lossy;
-                counted.tokens
-            }
-            None if input.kind() == Kind::Null => 0,
-            None => {
-                let counted = reader.json(input)?;
-                lossy |= counted.lossy;
-                counted.tokens
-            }
-        };
-    }
-    let (id, lossy_id) = reader.symbol(f.id.as_ref());
-    let (name, _) = reader.symbol(f.name.as_ref());
-    let mut part = Part::new(PartKind::Call, place, reader.source(), Some(block.clone()), tokens);
-    part.id = id;
-    part.name = name;
-    part.lossy = lossy || lossy_id;
-    part.cached = f.cached;
-    reader.push(part);
-    Ok(())
-}
-
 fn read_result<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N, f: &Block<N>) -> Result<()> {
     let mut total = Counted { tokens: count::RESULT, lossy: false, blank: true };
     if let Some(content) = &f.content {
@@ -285,20 +236,8 @@ fn read_result<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N, f: &Bloc
             total.lossy = counted.lossy;
             total.blank = counted.blank;
         } else if content.kind() == Kind::List {
-            let before = reader.draft.parts.len();
-            let mut outcome = Ok(());
-            content.elements(|inner, nested| {
-                if outcome.is_ok() {
-                    outcome = read_block(reader, Role::Tool, inner, nested, &mut None);
-                }
-            });
-            outcome?;
-            // The blocks were read as parts of their own; a result is one part.
-            for part in reader.draft.parts.drain(before..) {
-                total.tokens += part.tokens;
-                total.lossy |= part.lossy;
-                total.blank = false;
-            }
+            let nested = reader.nested(content, |reader, at, block| read_block(reader, Role::Tool, at, block, &mut None))?;
+            total = Counted { tokens: total.tokens + nested.tokens, ..nested };
         } else if content.kind() != Kind::Null {
             return Err(reader.invalid(format!("content[{at}].content"), CONTENT, content, REMEDY));
         }

@@ -34,13 +34,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         if content.kind() != Kind::List {
             return Err(reader.invalid("content", "a list of content blocks", &content, REMEDY));
         }
-        let mut outcome = Ok(());
-        content.elements(|at, block| {
-            if outcome.is_ok() {
-                outcome = read_block(&mut reader, speaker, at, block, &mut merged);
-            }
-        });
-        outcome?;
+        content.try_elements(|at, block| read_block(&mut reader, speaker, at, block, &mut merged))?;
     }
     let item = reader.finish(message, speaker, count::MESSAGE, flags)?;
     item.merged_notice = merged;
@@ -158,20 +152,8 @@ fn read_result<N: Node>(reader: &mut Reader<'_, N>, at: u32, block: &N, inner: &
             let field = format!("content[{at}].toolResult.content");
             return Err(reader.invalid(field, "a list of content blocks", &content, REMEDY));
         }
-        let before = reader.draft.parts.len();
-        let mut outcome = Ok(());
-        content.elements(|nested, block| {
-            if outcome.is_ok() {
-                outcome = read_block(reader, Role::Tool, nested, block, &mut None);
-            }
-        });
-        outcome?;
-        // The blocks were read as parts of their own; a result is one part.
-        for part in reader.draft.parts.drain(before..) {
-            total.tokens += part.tokens;
-            total.lossy |= part.lossy;
-            total.blank = false;
-        }
+        let nested = reader.nested(&content, |reader, at, block| read_block(reader, Role::Tool, at, block, &mut None))?;
+        total = Counted { tokens: total.tokens + nested.tokens, ..nested };
     }
     let (id, lossy_id) = reader.symbol(id.as_ref());
     let mut part = Part::new(PartKind::Result, Place::Block(at), reader.source(), Some(block.clone()), total.tokens);

@@ -39,13 +39,7 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
         if parts.kind() != Kind::List {
             return Err(reader.invalid("parts", "a list of parts", &parts, REMEDY));
         }
-        let mut outcome = Ok(());
-        parts.elements(|at, part| {
-            if outcome.is_ok() {
-                outcome = read_part(&mut reader, speaker, at, part, &mut merged);
-            }
-        });
-        outcome?;
+        parts.try_elements(|at, part| read_part(&mut reader, speaker, at, part, &mut merged))?;
     }
     let start = reader.start as usize;
     let item = reader.finish(message, speaker, count::MESSAGE, flags)?;

@@ -114,25 +114,15 @@ pub(super) fn read<N: Node>(index: usize, message: &N, draft: &mut Draft<N>, cou
 }
 
 pub(super) fn role_of<N: Node>(index: usize, node: Option<&N>) -> Result<Role> {
-    let known = node.and_then(|n| {
-        n.text(|t| match t.str {
-            "system" | "developer" => Some(Role::System),
-            "user" => Some(Role::User),
-            "assistant" => Some(Role::Assistant),
-            "tool" | "function" => Some(Role::Tool),
-            _ => None,
-        })
-    });
-    match known.flatten() {
-        Some(role) => Ok(role),
-        None => Err(Error::invalid(
-            index,
-            "role",
-            "system, developer, user, assistant or tool",
-            format!("{:?}", role(index, node)?.chars().take(40).collect::<String>()),
-            "use the provider's role names, or name the format",
-        )),
-    }
+    let known = |name: &str| match name {
+        "system" | "developer" => Some(Role::System),
+        "user" => Some(Role::User),
+        "assistant" => Some(Role::Assistant),
+        "tool" | "function" => Some(Role::Tool),
+        _ => None,
+    };
+    let expected = "system, developer, user, assistant or tool";
+    role(index, node, known, expected, "use the provider's role names, or name the format")
 }
 
 /// Reads the content of any message but a tool's.
@@ -144,15 +134,7 @@ pub(super) fn read_content<N: Node>(reader: &mut Reader<'_, N>, content: Option<
     }
     match content.kind() {
         Kind::Null => Ok(()),
-        Kind::List => {
-            let mut outcome = Ok(());
-            content.elements(|at, block| {
-                if outcome.is_ok() {
-                    outcome = read_block(reader, at, block);
-                }
-            });
-            outcome
-        }
+        Kind::List => content.try_elements(|at, block| read_block(reader, at, block)),
         Kind::Bool | Kind::Number | Kind::Map | Kind::Text | Kind::Other => {
             Err(reader.invalid("content", CONTENT, content, CONTENT_REMEDY))
         }
@@ -249,7 +231,11 @@ pub(super) fn read_result<N: Node>(
         } else {
             match content.kind() {
                 Kind::Null => {}
-                Kind::List => add_blocks(reader, content, &mut total)?,
+                Kind::List => {
+                    let nested = reader.nested(content, read_block)?;
+                    total.tokens += nested.tokens;
+                    total.lossy = nested.lossy;
+                }
                 // Some clients keep the output as a mapping (text and success); it is cleared whole or not at all.
                 Kind::Map if reader.draft.format == super::Format::Responses => {
                     let counted = reader.json(content)?;
@@ -272,37 +258,11 @@ pub(super) fn read_result<N: Node>(
     Ok(())
 }
 
-/// Adds what the blocks of a result cost.
-fn add_blocks<N: Node>(reader: &mut Reader<'_, N>, content: &N, total: &mut Counted) -> Result<()> {
-    let before = reader.draft.parts.len();
-    let mut outcome = Ok(());
-    content.elements(|at, block| {
-        if outcome.is_ok() {
-            outcome = read_block(reader, at, block);
-        }
-    });
-    outcome?;
-    // The blocks were read as parts of their own; a result is one part.
-    for part in reader.draft.parts.drain(before..) {
-        total.tokens += part.tokens;
-        total.lossy |= part.lossy;
-    }
-    Ok(())
-}
-
 fn read_calls<N: Node>(reader: &mut Reader<'_, N>, fields: &Fields<N>) -> Result<()> {
     if let Some(calls) = &fields.calls {
         match calls.kind() {
             Kind::Null => {}
-            Kind::List => {
-                let mut outcome = Ok(());
-                calls.elements(|at, call| {
-                    if outcome.is_ok() {
-                        outcome = read_call(reader, at, call);
-                    }
-                });
-                outcome?;
-            }
+            Kind::List => calls.try_elements(|at, call| read_call(reader, at, call))?,
             Kind::Bool | Kind::Number | Kind::Text | Kind::Map | Kind::Other => {
                 return Err(reader.invalid(
                     "tool_calls",
@@ -345,36 +305,8 @@ fn push_call<N: Node>(reader: &mut Reader<'_, N>, place: Place, call: &N, inner:
         Key::Arguments | Key::Input => arguments = Some(value.clone()),
         _ => {}
     });
-    let mut tokens = count::CALL;
-    let mut lossy = false;
-    if let Some(name) = &name
-        && let Some(counted) = reader.counted(name)?
-    {
-        tokens += counted.tokens;
-        lossy |= counted.lossy;
-    }
-    if let Some(arguments) = &arguments {
-        match reader.counted(arguments)? {
-            Some(counted) => {
-                tokens += counted.tokens;
-                lossy |= counted.lossy;
-            }
-            None if arguments.kind() == Kind::Null => {}
-            None => {
-                let counted = reader.json(arguments)?;
-                tokens += counted.tokens;
-                lossy |= counted.lossy;
-            }
-        }
-    }
-    let (id, lossy_id) = reader.symbol(id);
-    let (name, _) = reader.symbol(name.as_ref());
-    let mut part = Part::new(PartKind::Call, place, reader.source(), Some(call.clone()), tokens);
-    part.id = id;
-    part.name = name;
-    part.legacy = place == Place::Field(Key::FunctionCall);
-    part.lossy = lossy || lossy_id;
-    reader.push(part);
+    let legacy = place == Place::Field(Key::FunctionCall);
+    reader.push_call(place, call, id, name.as_ref(), arguments.as_ref())?.legacy = legacy;
     Ok(())
 }
 

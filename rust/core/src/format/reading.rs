@@ -137,6 +137,17 @@ impl<'a, N: Node> Reader<'a, N> {
         self.draft.parts.push(part);
         &mut self.draft.parts[at]
     }
+    /// Reads the blocks inside a result with `read`, and folds the parts they give into one price: a result is one part.
+    pub fn nested(&mut self, blocks: &N, mut read: impl FnMut(&mut Self, u32, &N) -> Result<()>) -> Result<Counted> {
+        let before = self.draft.parts.len();
+        blocks.try_elements(|at, block| read(self, at, block))?;
+        let parts = self.draft.parts.drain(before..);
+        Ok(parts.fold(Counted { tokens: 0, lossy: false, blank: true }, |sum, part| Counted {
+            tokens: sum.tokens + part.tokens,
+            lossy: sum.lossy | part.lossy,
+            blank: false,
+        }))
+    }
     /// Appends a call, priced by its name and arguments.
     pub fn push_call(
         &mut self,
@@ -218,11 +229,21 @@ pub(super) fn number(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// The role of a message, lent to `f`.
-pub(super) fn role<N: Node>(index: usize, node: Option<&N>) -> Result<String> {
-    const REMEDY: &str = "give every message a `role`";
+/// The role of a message, by the names that `known` takes; `expected` and `remedy` are for the error.
+pub(super) fn role<N: Node>(
+    index: usize,
+    node: Option<&N>,
+    known: impl Fn(&str) -> Option<Role>,
+    expected: &str,
+    remedy: &'static str,
+) -> Result<Role> {
+    const MISSING: &str = "give every message a `role`";
     let Some(node) = node else {
-        return Err(Error::invalid(index, "role", "a string", "nothing", REMEDY));
+        return Err(Error::invalid(index, "role", "a string", "nothing", MISSING));
     };
-    node.to_text().ok_or_else(|| Error::invalid(index, "role", "a string", describe(node), REMEDY))
+    match node.text(|t| known(t.str).ok_or_else(|| format!("{:?}", t.str.chars().take(40).collect::<String>()))) {
+        Some(Ok(role)) => Ok(role),
+        Some(Err(got)) => Err(Error::invalid(index, "role", expected, got, remedy)),
+        None => Err(Error::invalid(index, "role", "a string", describe(node), MISSING)),
+    }
 }
