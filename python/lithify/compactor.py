@@ -81,21 +81,26 @@ def compact(
         Exception: what the summarizer raised, when it could not authenticate or was cancelled.
 
     """
-    known = known_model(model)
-    limit = input_limit(window, known, reserve)
-    checked = _checked(policy)
-    counter = counter_for(token_counter, known)
-    named = _named(format)
-    outcome = _outcome(messages, limit, checked, counter, named, system, tools, on_misfit)
-    if summarizer is None and not must_keep and not (outcome.rung in _PRUNED and _had_summary(messages)):
-        return _result(outcome, limit)
-    layer = _Layer(messages, outcome, limit, checked, counter, named, system, tools)
-    steps = layer.steps(summarizer, instructions, must_keep, state)
-    if steps is None:
-        return layer.result(None)
-    if not callable(summarizer) or layer.broken:
-        return layer.result(layer.drive.without_model(steps))
-    return layer.result(layer.drive.run(steps, summarizer, checked.summary, layer.state))
+    begun = _begin(
+        messages,
+        window,
+        model=model,
+        reserve=reserve,
+        system=system,
+        tools=tools,
+        format=format,
+        policy=policy,
+        token_counter=token_counter,
+        on_misfit=on_misfit,
+        summarizer=summarizer,
+        instructions=instructions,
+        must_keep=must_keep,
+        state=state,
+    )
+    if isinstance(begun, Result):
+        return begun
+    layer, steps = begun
+    return layer.result(layer.drive.run(steps, layer.summarizer, layer.policy.summary, layer.state))
 
 
 async def acompact(
@@ -119,6 +124,47 @@ async def acompact(
 
     An async summarizer is awaited; a sync one runs in a thread. Cancelling leaves everything as it was.
     """
+    begun = _begin(
+        messages,
+        window,
+        model=model,
+        reserve=reserve,
+        system=system,
+        tools=tools,
+        format=format,
+        policy=policy,
+        token_counter=token_counter,
+        on_misfit=on_misfit,
+        summarizer=summarizer,
+        instructions=instructions,
+        must_keep=must_keep,
+        state=state,
+    )
+    if isinstance(begun, Result):
+        return begun
+    layer, steps = begun
+    written = await layer.drive.arun(steps, layer.summarizer, layer.policy.summary, layer.state)
+    return layer.result(written)
+
+
+def _begin(
+    messages: Any,
+    window: float | None,
+    *,
+    model: str | None,
+    reserve: int | None,
+    system: Any,
+    tools: Any,
+    format: str | None,  # noqa: A002
+    policy: Policy | None,
+    token_counter: Any,
+    on_misfit: str,
+    summarizer: Any,
+    instructions: str | None,
+    must_keep: MustKeep,
+    state: SummaryState | None,
+) -> Result | tuple[_Layer, Any]:
+    """Do all of `compact` that asks no model: the result, or layer 3 and the steps in which to ask one."""
     known = known_model(model)
     limit = input_limit(window, known, reserve)
     checked = _checked(policy)
@@ -131,12 +177,12 @@ async def acompact(
     steps = layer.steps(summarizer, instructions, must_keep, state)
     if steps is None:
         return layer.result(None)
-    if not callable(summarizer) or layer.broken:
+    if not layer.asked or layer.broken:
         return layer.result(layer.drive.without_model(steps))
-    return layer.result(await layer.drive.arun(steps, summarizer, checked.summary, layer.state))
+    return layer, steps
 
 
-def _outcome(  # noqa: PLR0917 (private, called twice)
+def _outcome(  # noqa: PLR0917 (private)
     messages: Any,
     limit: int,
     policy: Policy,
@@ -173,7 +219,7 @@ def _outcome(  # noqa: PLR0917 (private, called twice)
 class _Layer:
     """Layer 3 for one call: what `compact` and `acompact` share. Its modules are loaded when it is used."""
 
-    def __init__(  # noqa: PLR0917 (private, called twice)
+    def __init__(  # noqa: PLR0917 (private)
         self,
         messages: Any,
         outcome: _core.Outcome,
@@ -191,6 +237,7 @@ class _Layer:
         self.counter, self.named, self.system, self.tools = counter, named, system, tools
         self.job: Any = None
         self.state = drive.SummaryState()
+        self.summarizer: Any = None
         self.asked = self.broken = False
 
     def steps(
@@ -205,7 +252,7 @@ class _Layer:
         if instructions is not None and not isinstance(instructions, str):
             raise InvalidInput(field="instructions", expected="a text", got=describe(instructions))
         self.state = state if state is not None else self.state
-        self.asked = callable(summarizer)
+        self.summarizer, self.asked = summarizer, callable(summarizer)
         self.job = self.layer.plan(
             self.messages,
             self.outcome,
