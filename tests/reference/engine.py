@@ -21,7 +21,7 @@ from tests.reference.cutting import TRUNCATED
 from tests.reference.cutting import truncate as cut
 from tests.reference.policy import complete, share
 from tests.reference.prices import Count, price_message, price_request
-from tests.reference.pruning import Pruned, core, prune, units
+from tests.reference.pruning import Pruned, alternate, core, filler, prune, units
 from tests.reference.repairing import PinnedInvalid
 from tests.reference.repairing import repair as repair_items
 from tests.reference.shape import (
@@ -96,7 +96,8 @@ def compact(  # noqa: PLR0917
     settings = complete(policy)
     run = Run(limit, settings, remembering(count), fmt, price_request(system, tools, remembering(count)))
     run.before = run.total(messages)
-    run.start(repair_items(messages, fmt), messages)
+    repaired = repair_items(messages, fmt)
+    run.start(alternate(repaired, fmt) if settings["strict_alternation"] else repaired, messages)
     run.layer_one()
     run.layer_two()
     result = run.result(system, tools)
@@ -192,7 +193,8 @@ class Run:
         elif merged is not None:
             own = removed_count(self.draft[merged[0]]["content"][merged[1]])
         keep: int = self.policy["prune"]["keep"]
-        return min(keep, (len(self.draft) + own) // 3)
+        fillers = sum(filler(message) for message in self.draft)
+        return min(keep, (len(self.draft) - fillers + own) // 3)
 
     def shrink_results(self) -> None:
         """Minimal: the largest cap for every result with which the total fits."""

@@ -8,6 +8,7 @@ from typing import Any
 from tests.reference.policy import share
 from tests.reference.prices import Count, price_message
 from tests.reference.shape import (
+    ANTHROPIC,
     Message,
     calls,
     done,
@@ -28,6 +29,41 @@ from tests.reference.shape import (
 
 def notice_text(removed: int) -> str:
     return f"[context compacted: {removed} earlier messages removed]"
+
+
+FILLER: Message = {
+    "role": "assistant",
+    "content": "[conversation continues]",
+    "_lithify": {"kind": "stub"},
+}
+
+
+def filler(message: Message) -> bool:
+    """A message that only stands between two of the user's; made afresh where it is needed."""
+    return bool(message["role"] == "assistant" and mark(message) == "stub" and not pinned(message))
+
+
+def alternate(items: list[tuple[Message, int | None]], fmt: str) -> list[tuple[Message, int | None]]:
+    """Strict alternation: a filler between two messages of the user's; tools and silent calls do not count."""
+    out: list[tuple[Message, int | None]] = []
+    said = ""
+    for message, index in items:
+        role = message["role"]
+        if role == "user" and said == "user":
+            out.append((FILLER, None))
+        if role == "user" or (role == "assistant" and (fmt == ANTHROPIC or speaks(message, fmt))):
+            said = role
+        out.append((message, index))
+    return out
+
+
+def speaks(message: Message, fmt: str) -> bool:
+    """Whether the model says something beside its calls."""
+    content = message.get("content")
+    texts = [content, message.get("refusal")]
+    if isinstance(content, list):
+        texts += [block if isinstance(block, str) else block.get("text") for block in content]
+    return not calls(message, fmt) or any(isinstance(text, str) and text.strip() for text in texts)
 
 
 @dataclass
@@ -89,7 +125,11 @@ def prune(  # noqa: PLR0917
         before = removed_count(messages[notice])
     elif merged is not None:
         before = removed_count(messages[merged[0]]["content"][merged[1]])
-    groups = [unit for unit in units(messages, fmt) if unit != [notice]]
+    groups = [
+        unit
+        for unit in units(messages, fmt)
+        if unit != [notice] and not (len(unit) == 1 and filler(messages[unit[0]]))
+    ]
     price = [price_message(message, fmt, count) for message in messages]
 
     def cost(indices: list[int]) -> int:
@@ -109,6 +149,8 @@ def prune(  # noqa: PLR0917
     if dropped == 0:
         return None
     out = assemble(messages, set(kept), notice, merged, before + dropped, policy, fmt)
+    if policy["strict_alternation"]:
+        out = alternate(out, fmt)
     after = sum(price_message(message, fmt, count) for message, _ in out)
     if after >= sum(price):
         return None
@@ -129,8 +171,9 @@ def core(
     items = {
         i for i, message in enumerate(messages) if system(message) or template(message) or pinned(message)
     }
+    items -= {i for i in items if filler(messages[i])}
     items |= set(human[:1]) | set(human[-1:])
-    counted = [i for i in range(len(messages)) if i != notice]
+    counted = [i for i, message in enumerate(messages) if i != notice and not filler(message)]
     items |= set(counted[max(0, len(counted) - keep) :])
     if groups:
         items |= set(groups[-1])
@@ -186,10 +229,11 @@ def assemble(  # noqa: PLR0917
     strict = policy["strict_alternation"]
     after = [messages[i] for i in sorted(kept) if first is not None and i > first and not system(messages[i])]
     between = strict and bool(after) and after[0]["role"] == "user"
+    stuck = strict and first is not None and pinned(messages[first])
     if merged is not None and len(messages[merged[0]]["content"]) == 1:
         between = False  # without the notice that message would be empty
     if old is not None and first is not None and old < first:
-        between = False  # an assistant's message may not come first
+        between = stuck = False  # an assistant's message may not come first
     join = (strict or merged is not None) and not between
     if strict and old is not None and first is not None and old < first:
         head = next(i for i in sorted(kept) if not system(messages[i]))
@@ -203,7 +247,7 @@ def assemble(  # noqa: PLR0917
         at = next(place for place, (_, index) in enumerate(out) if index == first)
         rest = [block for i, block in enumerate(messages[first]["content"]) if i != merged[1]]
         out[at] = ({**messages[first], "content": rest}, first)
-    notice = {"role": "assistant" if between else "user", "content": text, **own}
+    notice = {"role": "assistant" if between or stuck else "user", "content": text, **own}
     out.insert(notice_slot(out, old, first), (notice, None))
     return out
 

@@ -421,7 +421,8 @@ def test_bedrock_valid_history_is_untouched() -> None:
 def test_bedrock_missing_results_become_errors() -> None:
     out = repaired([bed("user", "go"), bed("assistant", use("a")), bed("user", "next")], "bedrock")
     assert out[2] == bed("user", {**used("a", STUB, status="error"), **OWN})
-    assert out[3] == bed("user", "next")
+    assert out[3] == {**bed("assistant", START), **OWN}, "user and assistant alternate"
+    assert out[4] == bed("user", "next")
 
 
 def test_bedrock_results_stand_first_and_once() -> None:
@@ -437,7 +438,8 @@ def test_bedrock_results_stand_first_and_once() -> None:
     assert codes(history, "bedrock") == {"duplicate_result", "orphan_result"}
     assert repaired(history, "bedrock")[2] == bed("user", used("a", "2"))
     history[2:3] = [bed("user", "hm"), bed("user", used("a"))]
-    assert repaired(history, "bedrock")[2:4] == [bed("user", used("a")), bed("user", "hm")]
+    filler = {**bed("assistant", START), **OWN}
+    assert repaired(history, "bedrock")[2:5] == [bed("user", used("a")), filler, bed("user", "hm")]
 
 
 def test_bedrock_reused_and_missing_ids() -> None:
@@ -457,7 +459,8 @@ def test_bedrock_nothing_is_empty() -> None:
         bed("user", "x"),
     ]
     assert codes(history, "bedrock") == {"empty_text", "thinking_only", "empty_message"}
-    assert repaired(history, "bedrock") == [bed("user", "go", POINT), bed("user", "x")]
+    filler = {**bed("assistant", START), **OWN}
+    assert repaired(history, "bedrock") == [bed("user", "go", POINT), filler, bed("user", "x")]
 
 
 def test_bedrock_a_user_opens() -> None:

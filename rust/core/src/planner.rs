@@ -164,6 +164,9 @@ pub fn repair<N: Node>(mut draft: Draft<N>, counter: &mut dyn Counter) -> Result
 pub fn compact<N: Node>(draft: Draft<N>, policy: &Policy, limit: u64, counter: &mut dyn Counter) -> Result<Plan<N>> {
     let mut plan = repair(draft, counter)?;
     let draft = &mut plan.draft;
+    if policy.strict_alternation {
+        repair::order(draft, true, counter)?;
+    }
     let repaired = draft.total();
     tool_results::single(draft, policy, limit, counter)?;
     tool_results::total(draft, policy, limit, counter)?;

@@ -7,8 +7,6 @@ mod pairs;
 mod reasoning;
 mod turn_order;
 
-pub use turn_order::needs_user;
-
 use crate::draft::Draft;
 use std::ops::Range;
 

@@ -11,9 +11,10 @@ pub(super) fn mark<N>(kind: &str) -> Build<N> {
     Build::Map(vec![("kind", Build::Text(kind.to_owned()))])
 }
 
-/// A message of ours.
-pub(super) fn marked<N>(role: &str, content: (&'static str, Build<N>), kind: &str) -> Build<N> {
-    Build::Map(vec![("role", Build::Text(role.to_owned())), content, ("_lithify", mark(kind))])
+/// The message of a filler.
+pub(super) fn filler<N>(role: Role, content: (&'static str, Build<N>)) -> Build<N> {
+    let role = if role == Role::Assistant { "assistant" } else { "user" };
+    Build::Map(vec![("role", Build::Text(role.to_owned())), content, ("_lithify", mark("stub"))])
 }
 
 /// The mark of a notice, with what the next prune has to know.
@@ -51,17 +52,23 @@ pub(super) fn message_of_blocks<N: Node>(
     key: Key,
     block: impl Fn(&Part<N>) -> Build<N>,
 ) -> Build<N> {
+    let role = || {
+        let name = match (item.role, key) {
+            (Role::Assistant, Key::Parts) => "model",
+            (Role::Assistant, _) => "assistant",
+            _ => "user",
+        };
+        Build::Text(name.to_owned())
+    };
     match &item.made {
         Some(Made::Notice(notice)) => {
-            let role = match (item.role, key) {
-                (Role::Assistant, Key::Parts) => "model",
-                (Role::Assistant, _) => "assistant",
-                _ => "user",
-            };
             let content = (key.as_str(), one_text(&notice.text));
-            return Build::Map(vec![("role", Build::Text(role.to_owned())), content, ("_lithify", notice_mark(notice))]);
+            return Build::Map(vec![("role", role()), content, ("_lithify", notice_mark(notice))]);
         }
-        Some(Made::Start) => return marked("user", (key.as_str(), one_text(super::START)), "stub"),
+        Some(Made::Start) => {
+            let content = (key.as_str(), one_text(super::START));
+            return Build::Map(vec![("role", role()), content, ("_lithify", mark("stub"))]);
+        }
         Some(Made::Results) | None => {}
     }
     let content = Build::List(draft.parts_of(item).iter().map(block).collect());

@@ -8,12 +8,14 @@ mod gemini;
 mod openai_chat;
 mod reading;
 mod responses;
+mod turns;
 
 pub use detect::detect;
 pub use gemini::Turn;
 pub(crate) use reading::{EXCESS_REMEDY, EXPECTED_SIZE};
+pub use turns::{Turns, is_filler};
 
-use building::{content_pieces, mark, marked, notice, result_content, sendable_block, sendable_content, with_notice};
+use building::{content_pieces, filler, mark, notice, result_content, sendable_block, sendable_content, with_notice};
 
 use crate::build::Build;
 use crate::count::Counter;

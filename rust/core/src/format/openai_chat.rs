@@ -4,7 +4,7 @@
 //! One pass over each message, whatever the order of its keys.
 
 use super::reading::{Counted, Flags, Reader, describe, is_stub, merged_notice, role};
-use super::{Piece, START, STUB};
+use super::{Piece, STUB};
 use crate::build::Build;
 use crate::count::{self, Counter};
 use crate::draft::Draft;
@@ -339,7 +339,7 @@ pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
     match &item.made {
         Some(Made::Notice(notice)) => return super::notice(item.role, notice),
-        Some(Made::Start) => return super::marked("user", ("content", Build::Text(START.to_owned())), "stub"),
+        Some(Made::Start) => return super::filler(item.role, ("content", Build::Text(super::START.to_owned()))),
         Some(Made::Results) | None => {}
     }
     let Some(base) = &item.node else {

@@ -141,8 +141,10 @@ pub(super) fn arguments<N: Node>(part: &Part<N>) -> Option<N> {
 
 pub(super) fn build<N: Node>(draft: &Draft<N>, item: &Item<N>) -> Build<N> {
     let parts = draft.parts_of(item);
-    if let Some(Made::Notice(notice)) = &item.made {
-        return super::notice(item.role, notice);
+    match &item.made {
+        Some(Made::Notice(notice)) => return super::notice(item.role, notice),
+        Some(Made::Start) => return super::filler(item.role, ("content", Build::Text(super::START.to_owned()))),
+        Some(Made::Results) | None => {}
     }
     let Some(base) = &item.node else {
         let (id, place) = parts.first().map_or((None, Place::New), |p| (p.id, p.place));

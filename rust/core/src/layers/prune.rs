@@ -10,7 +10,7 @@ use crate::count::{self, Counter};
 use crate::cuts;
 use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
-use crate::format::{Format, START};
+use crate::format::{START, Turns, is_filler};
 use crate::item::{Item, Made, NewNotice, Notice, Part, PartKind, Place, Role};
 use crate::node::Node;
 use crate::policy::{Policy, Prune};
@@ -69,19 +69,23 @@ struct Unit {
     done: bool,
     /// A single human message.
     human: bool,
-    notice: bool,
+    /// Our notice, or a filler that comes and goes: not kept, but made afresh where it is needed.
+    ours: bool,
 }
 
 fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
     let items = &draft.items;
     let human = |at: usize| Some(at) != slot.notice && draft.is_human(&items[at]);
     let last_human = (0..items.len()).rev().find(|&at| human(at));
-    let newest = (0..items.len()).rev().find(|&at| Some(at) != slot.notice);
+    let ours = |at: usize| {
+        Some(at) == slot.notice
+            || (is_filler(&items[at]) && draft.format.filler_comes_and_goes(items[at].role) && !items[at].pinned)
+    };
+    let newest = (0..items.len()).rev().find(|&at| !ours(at));
     let stays = |at: usize| {
         let item = &items[at];
-        // In Gemini such a message goes with the calls behind it; one that is needed is made afresh.
-        let start = (item.stub && item.role == Role::User) || item.made == Some(Made::Start);
-        let kept_by_role = item.role == Role::System || item.template || item.pinned || (start && draft.format != Format::Gemini);
+        let start = is_filler(item) && item.role == Role::User && !draft.format.filler_goes_with_calls();
+        let kept_by_role = item.role == Role::System || item.template || item.pinned || start;
         kept_by_role || Some(at) == slot.first_human || Some(at) == last_human || Some(at) == newest
     };
     cuts::units(draft)
@@ -91,7 +95,7 @@ fn units<N: Node>(draft: &Draft<N>, slot: &Slot<N>) -> Vec<Unit> {
             always: range.clone().any(stays),
             done: range.clone().any(|at| items[at].done),
             human: range.len() == 1 && human(range.start),
-            notice: range.len() == 1 && Some(range.start) == slot.notice,
+            ours: range.len() == 1 && ours(range.start),
             items: range,
         })
         .collect()
@@ -141,16 +145,17 @@ struct Pruner<'a, N> {
 
 impl<N: Node> Pruner<'_, N> {
     fn messages(&self) -> u64 {
-        (self.draft.items.len() - usize::from(self.slot.notice.is_some())) as u64 + self.slot.removed
+        let ours: usize = self.units.iter().filter(|u| u.ours).map(|u| u.items.len()).sum();
+        (self.draft.items.len() - ours) as u64 + self.slot.removed
     }
     fn core(&self, newest: usize) -> Vec<bool> {
-        let mut core: Vec<bool> = self.units.iter().map(|u| u.always && !u.notice).collect();
+        let mut core: Vec<bool> = self.units.iter().map(|u| u.always && !u.ours).collect();
         let mut left = newest;
         for (at, unit) in self.units.iter().enumerate().rev() {
             if left == 0 {
                 break;
             }
-            if !unit.notice {
+            if !unit.ours {
                 core[at] = true;
                 left = left.saturating_sub(unit.items.len());
             }
@@ -165,7 +170,7 @@ impl<N: Node> Pruner<'_, N> {
         if !self.strict {
             return if self.slot.merged { Standing::Merged } else { Standing::Message(Role::User) };
         }
-        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
+        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.ours);
         let kept = kept.flat_map(|(unit, _)| unit.items.clone()).filter(|&at| items[at].role != Role::System);
         let leads = self.slot.notice.is_some_and(|at| at < first);
         if leads && kept.clone().next() != Some(first) {
@@ -178,14 +183,16 @@ impl<N: Node> Pruner<'_, N> {
         match next.map(|at| items[at].role) {
             Some(Role::User) if !bare && !leads => Standing::Message(Role::Assistant),
             _ if !items[first].pinned => Standing::Merged,
+            // It may not be changed: the notice comes behind it, in the part of the assistant.
+            _ if !leads => Standing::Message(Role::Assistant),
             _ => Standing::Message(Role::User),
         }
     }
     /// The largest number of newest messages with which the core alone is within the limit.
     fn most_that_fit(&self) -> usize {
-        let always: u64 = self.units.iter().filter(|u| u.always && !u.notice).map(|u| u.tokens).sum();
+        let always: u64 = self.units.iter().filter(|u| u.always && !u.ours).map(|u| u.tokens).sum();
         let (mut sum, mut messages) = (self.draft.ledger.request() + always, 0);
-        for unit in self.units.iter().rev().filter(|u| !u.notice) {
+        for unit in self.units.iter().rev().filter(|u| !u.ours) {
             sum += if unit.always { 0 } else { unit.tokens };
             if sum > self.limit {
                 break;
@@ -199,22 +206,28 @@ impl<N: Node> Pruner<'_, N> {
     }
     /// Messages that go when these units stay.
     fn dropped(&self, keep: &[bool]) -> u64 {
-        self.units.iter().zip(keep).filter(|(unit, keep)| !**keep && !unit.notice).map(|(unit, _)| unit.items.len() as u64).sum()
+        self.units.iter().zip(keep).filter(|(unit, keep)| !**keep && !unit.ours).map(|(unit, _)| unit.items.len() as u64).sum()
     }
-    /// Tokens of the user messages that the turn order needs between units that stay.
+    /// Tokens of the fillers that the turn order needs between units that stay.
     fn joints(&self, keep: &[bool], standing: Standing) -> u64 {
-        if !matches!(self.draft.format, Format::Gemini | Format::Bedrock) {
-            return 0;
+        let mut turns = Turns::new(self.draft.format, self.strict);
+        let mut notice = match standing {
+            Standing::Message(role) => Some(role),
+            Standing::Merged => None,
+        };
+        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.ours);
+        let slot = notice_place(&self.slot, &self.draft.items, kept.clone().flat_map(|(unit, _)| unit.items.clone()));
+        let mut joints = 0;
+        for at in kept.flat_map(|(unit, _)| unit.items.clone()) {
+            if slot.is_some_and(|slot| slot <= at)
+                && let Some(role) = notice.take()
+            {
+                joints += u64::from(turns.before_notice(role).is_some());
+            }
+            joints += u64::from(turns.before_item(self.draft, &self.draft.items[at]).is_some());
         }
-        let kept = self.units.iter().zip(keep).filter(|(unit, keep)| **keep && !unit.notice);
-        let (mut before, mut joints) = (None, 0);
-        for item in kept.flat_map(|(unit, _)| unit.items.clone()) {
-            let notice = standing == Standing::Message(Role::User)
-                && before.is_none_or(|before| before < self.slot.at)
-                && self.slot.at <= item;
-            let previous = before.map(|at| &self.draft.items[at]);
-            joints += u64::from(!notice && cuts::needs_user(self.draft, previous, &self.draft.items[item]));
-            before = Some(item);
+        if let Some(role) = notice {
+            joints += u64::from(turns.before_notice(role).is_some());
         }
         joints * self.start
     }
@@ -256,7 +269,7 @@ impl<N: Node> Pruner<'_, N> {
         let mut recent = share(room, self.settings.recent_share);
         let mut verbatim = share(room, self.settings.verbatim_share);
         let middle: Vec<usize> =
-            (0..keep.len()).rev().filter(|&at| !keep[at] && !self.units[at].notice && !self.units[at].done).collect();
+            (0..keep.len()).rev().filter(|&at| !keep[at] && !self.units[at].ours && !self.units[at].done).collect();
         for &at in &middle {
             let Some(left) = recent.checked_sub(self.units[at].tokens) else { break };
             recent = left;
@@ -278,7 +291,7 @@ impl<N: Node> Pruner<'_, N> {
             .units
             .iter()
             .zip(keep)
-            .filter(|(unit, keep)| !**keep && !unit.notice)
+            .filter(|(unit, keep)| !**keep && !unit.ours)
             .flat_map(|(unit, _)| unit.items.clone())
             .collect();
         let facts = self.facts.get_or_init(|| Facts::read(self.draft));
@@ -313,7 +326,7 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
         settings: &policy.prune,
         limit,
         start: count::MESSAGE + counter.count(START).map_err(|_| Error::Counter { index: None })?,
-        strict: policy.strict_alternation,
+        strict: policy.strict_alternation || draft.format.alternates(),
         facts: OnceCell::new(),
     };
     let mut newest = usize::try_from(pruner.messages() / 3).unwrap_or(usize::MAX).min(policy.prune.keep);
@@ -329,9 +342,9 @@ pub fn prune<N: Node>(draft: &mut Draft<N>, policy: &Policy, limit: u64, counter
     }
     let Some(chosen) = chosen.filter(|t| t.total < before) else { return Ok(false) };
     let ranges: Vec<(Range<usize>, bool)> =
-        pruner.units.iter().zip(&chosen.keep).map(|(unit, keep)| (unit.items.clone(), *keep && !unit.notice)).collect();
-    let (slot, start) = (pruner.slot, pruner.start);
-    apply(draft, &slot, ranges, chosen, (before, start));
+        pruner.units.iter().zip(&chosen.keep).map(|(unit, keep)| (unit.items.clone(), *keep && !unit.ours)).collect();
+    let (slot, start, strict) = (pruner.slot, pruner.start, pruner.strict);
+    apply(draft, &slot, ranges, chosen, (before, start, strict));
     Ok(true)
 }
 
@@ -340,7 +353,7 @@ fn apply<N: Node>(
     slot: &Slot<N>,
     ranges: Vec<(Range<usize>, bool)>,
     chosen: Try,
-    (before, start): (u64, u64),
+    (before, start, strict): (u64, u64, bool),
 ) {
     let notice_tokens = chosen.text_tokens + chosen.standing.overhead();
     let reason = format!("the history filled {before} tokens; {} messages are gone in all", chosen.notice.removed).into();
@@ -364,19 +377,19 @@ fn apply<N: Node>(
     let mut keep = vec![false; old.len()];
     ranges.into_iter().filter(|(_, keep)| *keep).for_each(|(range, _)| keep[range].fill(true));
     let mut notice = Some(chosen.notice);
-    // Without a human message it follows the system messages that lead the history then.
-    let at_head = slot.first_human.is_none() && slot.notice.is_none();
-    let slot_at = if at_head { (0..old.len()).find(|&at| keep[at] && old[at].role != Role::System) } else { Some(slot.at) };
+    let kept = (0..old.len()).filter(|&at| keep[at]);
+    let slot_at = notice_place(slot, &old, kept);
+    let mut turns = Turns::new(draft.format, strict);
     for (at, item) in old.into_iter().enumerate() {
-        if let Standing::Message(role) = chosen.standing
-            && Some(at) == slot_at
+        if slot_at.is_some_and(|slot| slot <= at)
+            && let Standing::Message(role) = chosen.standing
+            && let Some(notice) = notice.take()
         {
-            push_notice(draft, role, &mut notice, chosen.text_tokens);
+            push_filler(draft, turns.before_notice(role), start);
+            push_notice(draft, role, notice, chosen.text_tokens);
         }
         if keep[at] {
-            if cuts::needs_user(draft, draft.items.last(), &item) {
-                push_start(draft, start);
-            }
+            push_filler(draft, turns.before_item(draft, &item), start);
             draft.items.push(item);
             if Some(at) == slot.first_human && (slot.merged || chosen.standing == Standing::Merged) {
                 let merged = if chosen.standing == Standing::Merged { notice.take() } else { None };
@@ -384,22 +397,35 @@ fn apply<N: Node>(
             }
         }
     }
-    push_notice(draft, Role::User, &mut notice, chosen.text_tokens);
+    if let (Standing::Message(role), Some(notice)) = (chosen.standing, notice) {
+        push_filler(draft, turns.before_notice(role), start);
+        push_notice(draft, role, notice, chosen.text_tokens);
+    }
     draft.recount();
 }
 
-/// A user message that keeps the turn order.
-fn push_start<N: Node>(draft: &mut Draft<N>, tokens: u64) {
+/// The item before which the notice comes, when it is a message of its own: its slot, or without a human message behind the system
+/// messages that lead what stays. `None` for the end.
+fn notice_place<N>(slot: &Slot<N>, items: &[Item<N>], mut kept: impl Iterator<Item = usize>) -> Option<usize> {
+    if slot.first_human.is_none() && slot.notice.is_none() {
+        kept.find(|&at| items[at].role != Role::System)
+    } else {
+        Some(slot.at)
+    }
+}
+
+/// A message that the turn order needs.
+fn push_filler<N: Node>(draft: &mut Draft<N>, role: Option<Role>, tokens: u64) {
+    let Some(role) = role else { return };
     let at = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
     draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens - count::MESSAGE));
-    let item = Item { made: Some(Made::Start), ..Item::new(None, None, Role::User, at..at + 1, count::MESSAGE) };
+    let item = Item { made: Some(Made::Start), ..Item::new(None, None, role, at..at + 1, count::MESSAGE) };
     draft.items.push(item);
-    let reason = "calls must follow a user's message".into();
+    let reason = "what stays is not in the order of turns without it".into();
     draft.edits.push(Edit { layer: Layer::Prune, kind: "start", index: None, part: None, before: 0, after: tokens, reason });
 }
 
-fn push_notice<N: Node>(draft: &mut Draft<N>, role: Role, notice: &mut Option<NewNotice>, tokens: u64) {
-    let Some(notice) = notice.take() else { return };
+fn push_notice<N: Node>(draft: &mut Draft<N>, role: Role, notice: NewNotice, tokens: u64) {
     let start = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
     draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens));
     let mut item = Item::new(None, None, role, start..start + 1, count::MESSAGE);

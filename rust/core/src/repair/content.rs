@@ -2,10 +2,9 @@
 
 use super::{log, unpinned};
 use crate::count::{self, Counter};
-use crate::cuts::needs_user;
 use crate::draft::Draft;
 use crate::error::{Error, Result};
-use crate::format::{Format, START};
+use crate::format::{Format, START, Turns};
 use crate::item::{Item, Made, Part, PartKind, Place, Role};
 use crate::node::Node;
 
@@ -157,31 +156,41 @@ fn caches<N: Node>(parts: &[Part<N>], start: u32, goes: impl Fn(&Part<N>) -> boo
     parts
 }
 
-/// A leading assistant message gets a user message before it (Anthropic, Bedrock); in Gemini every content with calls that follows no user's.
-pub(super) fn start<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Result<()> {
-    if draft.format != Format::Gemini {
-        let fine = draft.items.first().map_or(draft.came == 0, |first| first.role == Role::User);
-        return if fine { Ok(()) } else { insert_start(draft, 0, counter) };
+/// Fillers where the turn order of the format, or strict alternation, needs them; also before a leading assistant message (Anthropic), and
+/// instead of a history of which nothing is left.
+pub(crate) fn order<N: Node>(draft: &mut Draft<N>, strict: bool, counter: &mut dyn Counter) -> Result<()> {
+    let empty = draft.items.is_empty() && draft.came > 0;
+    let opens = draft.format == Format::Anthropic && draft.items.first().is_some_and(|first| first.role != Role::User);
+    if (empty || opens) && !draft.format.result_messages() {
+        let filler = filler(draft, Role::User, counter)?;
+        draft.items.insert(0, filler);
     }
-    if draft.items.is_empty() && draft.came > 0 {
-        return insert_start(draft, 0, counter);
+    let mut turns = Turns::new(draft.format, strict);
+    let fillers: Vec<Option<Role>> = draft.items.iter().map(|item| turns.before_item(draft, item)).collect();
+    if fillers.iter().all(Option::is_none) {
+        return Ok(());
     }
-    for at in (0..draft.items.len()).rev() {
-        let before = at.checked_sub(1).map(|before| &draft.items[before]);
-        if needs_user(draft, before, &draft.items[at]) {
-            insert_start(draft, at, counter)?;
+    let old = std::mem::take(&mut draft.items);
+    draft.items.reserve(old.len() + old.len() / 4);
+    for (item, needed) in old.into_iter().zip(fillers) {
+        if let Some(role) = needed {
+            let filler = filler(draft, role, counter)?;
+            draft.items.push(filler);
         }
+        draft.items.push(item);
     }
+    draft.recount();
     Ok(())
 }
 
-fn insert_start<N: Node>(draft: &mut Draft<N>, place: usize, counter: &mut dyn Counter) -> Result<()> {
+fn filler<N: Node>(draft: &mut Draft<N>, role: Role, counter: &mut dyn Counter) -> Result<Item<N>> {
     let tokens = counter.count(START).map_err(|_| Error::Counter { index: None })?;
     let at = u32::try_from(draft.parts.len()).unwrap_or(u32::MAX);
     draft.parts.push(Part::new(PartKind::Text, Place::New, u32::MAX, None, tokens));
-    let mut item = Item::new(None, None, Role::User, at..at + 1, count::MESSAGE);
+    let mut item = Item::new(None, None, role, at..at + 1, count::MESSAGE);
     item.made = Some(Made::Start);
-    draft.items.insert(place, item);
-    log(draft, "start", None, None, (0, tokens + count::MESSAGE), "a user's message must stand before it");
-    Ok(())
+    let reason =
+        if role == Role::User { "a user's message must stand before it" } else { "user messages may not stand side by side" };
+    log(draft, "start", None, None, (0, tokens + count::MESSAGE), reason);
+    Ok(item)
 }

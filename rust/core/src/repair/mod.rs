@@ -9,6 +9,8 @@ mod ids;
 mod matching;
 mod place;
 
+pub(crate) use content::order;
+
 use crate::count::{self, Counter};
 use crate::draft::{Draft, Edit, Layer};
 use crate::error::{Error, Result};
@@ -34,7 +36,7 @@ pub fn repair<N: Node>(draft: &mut Draft<N>, counter: &mut dyn Counter) -> Resul
         Format::Anthropic | Format::Bedrock | Format::Gemini => {
             place::as_blocks(draft, &pairing, stub)?;
             content::drop_empty(draft)?;
-            content::start(draft, counter)?;
+            order(draft, false, counter)?;
         }
     }
     draft.recount();

@@ -1,5 +1,5 @@
 //! Bedrock Converse: a user message opens; all calls of an assistant message are answered at the head of the next message;
-//! no content is empty. A cache point may stand anywhere and says nothing.
+//! user and assistant alternate; no content is empty. A cache point may stand anywhere and says nothing.
 
 use super::Check;
 use crate::item::{Part, PartKind, Role};
@@ -16,6 +16,9 @@ pub(super) fn check<N: Node>(check: &mut Check<'_, N>) {
     for (index, item) in draft.items.iter().enumerate() {
         let parts = draft.parts_of(item);
         content(check, index, parts);
+        if index > 0 && draft.items[index - 1].role == item.role {
+            check.add("alternation", index, None, "two messages of one role stand side by side");
+        }
         let own = results(check, index, before, parts, &mut marks);
         // At the live end more results may be on the way.
         if !(own && index == last) {
