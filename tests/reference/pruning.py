@@ -44,7 +44,7 @@ def filler(message: Message) -> bool:
 
 
 def alternate(items: list[tuple[Message, int | None]], fmt: str) -> list[tuple[Message, int | None]]:
-    """Strict alternation: a filler between two messages of the user's; tools and silent calls do not count."""
+    """Strict alternation: a filler between two user messages (not counting tools and silent calls)."""
     out: list[tuple[Message, int | None]] = []
     said = ""
     for message, index in items:
