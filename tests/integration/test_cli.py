@@ -136,7 +136,7 @@ def test_a_jsonl_stays_a_jsonl(newline: str, tmp_path: Path, run: Any) -> None:
         (("traj",), lambda h: {"traj": h, "info": {"messages": 3}}),
         (("body", "messages"), lambda h: {"url": "u", "body": {"messages": h, "max_tokens": 5}, "z": []}),
     ],
-    ids=str,
+    ids=["messages", "history", "traj", "body.messages"],
 )
 def test_only_the_list_in_an_object_is_replaced(
     path: tuple[str, ...], wrap: Any, tmp_path: Path, run: Any
