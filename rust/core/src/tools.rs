@@ -133,13 +133,15 @@ pub fn failed_exit(line: &str) -> Option<i64> {
         return None;
     }
     let bytes = line.as_bytes();
-    (0..bytes.len()).find_map(|at| {
-        let (word, before): (&[u8], &[&[u8]]) = match bytes[at] | 0x20 {
+    // Each of the words stands after a space.
+    let mut starts = (0..bytes.len()).filter(|&at| bytes[at] == b' ').map(|space| space + 1);
+    starts.find_map(|at| {
+        let (head, rest) = bytes.split_at(at);
+        let (word, before): (&[u8], &[&[u8]]) = match rest.first()? | 0x20 {
             b'c' => (b"code", &[b"exit ", b"exited with ", b"return "]),
             b's' => (b"status", &[b"exit "]),
             _ => return None,
         };
-        let (head, rest) = (&bytes[..at], &bytes[at..]);
         let starts = rest.get(..word.len()).is_some_and(|w| w.eq_ignore_ascii_case(word));
         let ends = |tail: &&[u8]| head.len() >= tail.len() && head[head.len() - tail.len()..].eq_ignore_ascii_case(tail);
         if starts && before.iter().any(ends) { status(&line[at + word.len()..]) } else { None }

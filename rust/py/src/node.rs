@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use std::fmt::Write as _;
 
 /// A borrowed Python value.
 #[derive(Clone)]
@@ -176,18 +177,7 @@ fn write(node: &PyNode<'_>, out: &mut Writer) {
     match node.kind() {
         Kind::Null => out.out.push_str("null"),
         Kind::Bool => out.out.push_str(if node.is_true() { "true" } else { "false" }),
-        Kind::Number => {
-            // A subclass (an enum, say) writes its value, as json does.
-            let plain = if object.is_instance_of::<PyFloat>() {
-                object.extract::<f64>().map(|f| f.into_pyobject(object.py()).map(|f| f.repr().map(|r| r.to_string())))
-            } else {
-                Ok(Ok(object.call_method1("__format__", ("d",)).map(|r| r.to_string())))
-            };
-            match plain {
-                Ok(Ok(Ok(text))) => out.out.push_str(&text),
-                _ => out.out.push('0'),
-            }
-        }
+        Kind::Number => number(object, &mut out.out),
         Kind::Text => {
             node.text(|t| {
                 out.lossy |= t.lossy;
@@ -208,11 +198,7 @@ fn write(node: &PyNode<'_>, out: &mut Writer) {
         Kind::Map => {
             out.out.push('{');
             let mut first = true;
-            let fields = match object.cast::<PyDict>() {
-                Ok(dict) => dict.iter().collect(),
-                Err(_) => node.fields().unwrap_or_default(),
-            };
-            for (key, value) in fields {
+            let mut entry = |key: &Bound<'_, PyAny>, value: Bound<'_, PyAny>| {
                 if !std::mem::take(&mut first) {
                     out.out.push(',');
                 }
@@ -225,6 +211,10 @@ fn write(node: &PyNode<'_>, out: &mut Writer) {
                 }
                 out.out.push(':');
                 PyNode(value).write_json(out);
+            };
+            match object.cast::<PyDict>() {
+                Ok(dict) => dict.iter().for_each(|(key, value)| entry(&key, value)),
+                Err(_) => node.fields().unwrap_or_default().into_iter().for_each(|(key, value)| entry(&key, value)),
             }
             out.out.push('}');
         }
@@ -237,5 +227,25 @@ fn write(node: &PyNode<'_>, out: &mut Writer) {
                 quote(&node.type_name(), &mut out.out);
             }
         }
+    }
+}
+
+/// Appends a number as Python's json does. A subclass (an enum, say) writes its value.
+fn number(object: &Bound<'_, PyAny>, out: &mut String) {
+    if object.is_exact_instance_of::<PyInt>()
+        && let Ok(small) = object.extract::<i64>()
+    {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{small}");
+        return;
+    }
+    let plain = if object.is_instance_of::<PyFloat>() {
+        object.extract::<f64>().ok().and_then(|f| f.into_pyobject(object.py()).ok()?.repr().ok())
+    } else {
+        object.call_method1("__format__", ("d",)).ok().and_then(|text| text.str().ok())
+    };
+    match plain {
+        Some(text) => out.push_str(&text.to_string()),
+        None => out.push('0'),
     }
 }

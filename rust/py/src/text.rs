@@ -50,44 +50,44 @@ fn in_place<R>(string: &Bound<'_, PyString>, f: impl FnOnce(&str, bool) -> R) ->
             return f(std::str::from_utf8_unchecked(std::slice::from_raw_parts(data, length)), false);
         }
         match ffi::PyUnicode_KIND(object) {
-            ffi::PyUnicode_1BYTE_KIND => {
-                lend(std::slice::from_raw_parts(data, length).iter().map(|&c| u32::from(c)), length * 2, f)
-            }
-            ffi::PyUnicode_2BYTE_KIND => {
-                lend(std::slice::from_raw_parts(data.cast::<u16>(), length).iter().map(|&c| u32::from(c)), length * 3, f)
-            }
-            _ => lend(std::slice::from_raw_parts(data.cast::<u32>(), length).iter().copied(), length * 4, f),
+            ffi::PyUnicode_1BYTE_KIND => lend(std::slice::from_raw_parts(data, length), length * 2, f),
+            ffi::PyUnicode_2BYTE_KIND => lend(std::slice::from_raw_parts(data.cast::<u16>(), length), length * 3, f),
+            _ => lend(std::slice::from_raw_parts(data.cast::<u32>(), length), length * 4, f),
         }
     }
 }
 
+/// So many code points are looked at together: most are ASCII, and those are narrowed without a branch each.
+#[cfg(not(feature = "abi3"))]
+const RUN: usize = 16;
+
 /// Transcodes code points into the scratch buffer and lends it. `most` is what they can take at most, in bytes. The buffer is taken
 /// out while it is lent, so that a nested call simply works with one of its own.
 #[cfg(not(feature = "abi3"))]
-fn lend<R>(points: impl Iterator<Item = u32>, most: usize, f: impl FnOnce(&str, bool) -> R) -> R {
+fn lend<C: Copy + Into<u32>, R>(points: &[C], most: usize, f: impl FnOnce(&str, bool) -> R) -> R {
     let mut buffer = SCRATCH.take();
     buffer.clear();
     buffer.reserve(most);
     let free = buffer.spare_capacity_mut();
     let (mut lossy, mut end) = (false, 0);
-    for point in points {
-        let [low, ..] = point.to_le_bytes();
-        let tail = |shift: u32| 0x80 | ((point >> shift) & 0x3f).to_le_bytes()[0];
-        let head = |mark: u8, shift: u32| mark | (point >> shift).to_le_bytes()[0];
-        let (bytes, length) = match point {
-            0..=0x7f => ([low, 0, 0, 0], 1),
-            0x80..=0x7ff => ([head(0xc0, 6), tail(0), 0, 0], 2),
-            0xd800..=0xdfff => {
-                lossy = true;
-                ([0xef, 0xbf, 0xbd, 0], 3) // U+FFFD
+    for run in points.chunks(RUN) {
+        let all = run.iter().fold(0, |all, &point| all | point.into());
+        if all < 0x80 {
+            for (slot, &point) in free[end..].iter_mut().zip(run) {
+                let [low, ..] = point.into().to_le_bytes();
+                slot.write(low);
             }
-            0x800..=0xffff => ([head(0xe0, 12), tail(6), tail(0), 0], 3),
-            _ => ([head(0xf0, 18), tail(12), tail(6), tail(0)], 4),
-        };
-        for (slot, byte) in free[end..].iter_mut().zip(bytes).take(length) {
-            slot.write(byte);
+            end += run.len();
+            continue;
         }
-        end += length;
+        for &point in run {
+            let (bytes, length) = encoded(point.into());
+            lossy |= (0xd800..=0xdfff).contains(&point.into());
+            for (slot, byte) in free[end..].iter_mut().zip(bytes).take(length) {
+                slot.write(byte);
+            }
+            end += length;
+        }
     }
     // SAFETY: the first `end` bytes were written above, one after the other: ASCII bytes and whole encoded characters, nothing else.
     let result = unsafe {
@@ -98,4 +98,19 @@ fn lend<R>(points: impl Iterator<Item = u32>, most: usize, f: impl FnOnce(&str, 
         SCRATCH.set(buffer);
     }
     result
+}
+
+/// A code point in UTF-8 and how many bytes that is; a surrogate as U+FFFD.
+#[cfg(not(feature = "abi3"))]
+fn encoded(point: u32) -> ([u8; 4], usize) {
+    let [low, ..] = point.to_le_bytes();
+    let tail = |shift: u32| 0x80 | ((point >> shift) & 0x3f).to_le_bytes()[0];
+    let head = |mark: u8, shift: u32| mark | (point >> shift).to_le_bytes()[0];
+    match point {
+        0..=0x7f => ([low, 0, 0, 0], 1),
+        0x80..=0x7ff => ([head(0xc0, 6), tail(0), 0, 0], 2),
+        0xd800..=0xdfff => ([0xef, 0xbf, 0xbd, 0], 3),
+        0x800..=0xffff => ([head(0xe0, 12), tail(6), tail(0), 0], 3),
+        _ => ([head(0xf0, 18), tail(12), tail(6), tail(0)], 4),
+    }
 }

@@ -69,6 +69,7 @@ impl Facts {
     pub fn read<N: Node>(draft: &Draft<N>) -> Self {
         let mut all = Self { facts: Vec::new(), successes: Map::default(), todos: None };
         let results = tools::results(draft);
+        let mut tools = Tools::new(draft);
         for &(item, result, call) in &results[results.len().saturating_sub(NEWEST)..] {
             let Some(call) = call else { continue };
             let tool = draft.parts[call].name;
@@ -78,7 +79,7 @@ impl Facts {
                 continue;
             }
             let command = parsed.as_ref().and_then(command);
-            let files = touched(draft, call, parsed.as_ref());
+            let files = touched(draft, call, parsed.as_ref(), &mut tools);
             let is_command = command.is_some();
             let about = match (command, files.first()) {
                 (Some(command), _) => command,
@@ -256,10 +257,44 @@ fn command(arguments: &Value) -> Option<String> {
     })
 }
 
+/// What the names of tools say about files, each name looked at once.
+struct Tools {
+    by_symbol: Vec<Option<Tool>>,
+}
+
+#[derive(Clone, Copy)]
+struct Tool {
+    edits: bool,
+    action: Option<Action>,
+}
+
+impl Tools {
+    fn new<N: Node>(draft: &Draft<N>) -> Self {
+        Self { by_symbol: vec![None; draft.symbols.len()] }
+    }
+    fn look<N: Node>(&mut self, draft: &Draft<N>, name: Option<Symbol>) -> Tool {
+        let Some(name) = name else { return Tool { edits: false, action: None } };
+        *self.by_symbol[name.0 as usize].get_or_insert_with(|| {
+            let name = tools::normalize(draft.symbols.text(name));
+            Tool { edits: name.contains("edit"), action: action(&name) }
+        })
+    }
+}
+
+/// What a tool, or a command of a tool for all, does to a file.
+fn action(verb: &str) -> Option<Action> {
+    let says = |words: &[&str]| words.iter().any(|word| verb.contains(word));
+    match () {
+        () if says(&["delete", "remove"]) => Some(Action::Deleted),
+        () if says(&["write", "create", "save"]) => Some(Action::Written),
+        () if says(&["edit", "replace", "patch", "insert", "append"]) && !says(&["view"]) => Some(Action::Edited),
+        () if says(&["read", "view", "cat", "open", "get", "scroll"]) => Some(Action::Read),
+        () => None,
+    }
+}
+
 /// The files a call works on, and how.
-fn touched<N: Node>(draft: &Draft<N>, call: usize, parsed: Option<&Value>) -> Vec<(String, Action)> {
-    let tool = tools::normalize(draft.name(draft.parts[call].name));
-    let tool = tool.as_str();
+fn touched<N: Node>(draft: &Draft<N>, call: usize, parsed: Option<&Value>, tools: &mut Tools) -> Vec<(String, Action)> {
     let input = parsed.and_then(|a| tools::first_string(a, &["input", "patch"]));
     // A tool with free-form input takes the patch itself.
     let whole = if parsed.is_none() { draft.format.arguments(&draft.parts[call]).and_then(|a| a.to_text()) } else { None };
@@ -272,17 +307,10 @@ fn touched<N: Node>(draft: &Draft<N>, call: usize, parsed: Option<&Value>) -> Ve
         return lines.collect();
     }
     let Some((path, _)) = parsed.and_then(tools::path) else { return Vec::new() };
+    let tool = tools.look(draft, draft.parts[call].name);
     // One tool for all (`str_replace_editor`) tells by its `command`.
-    let verb = parsed.and_then(|a| a.get("command")).and_then(Value::as_str).filter(|_| tool.contains("edit")).unwrap_or(tool);
-    let says = |words: &[&str]| words.iter().any(|word| verb.contains(word));
-    let action = match () {
-        () if says(&["delete", "remove"]) => Action::Deleted,
-        () if says(&["write", "create", "save"]) => Action::Written,
-        () if says(&["edit", "replace", "patch", "insert", "append"]) && !says(&["view"]) => Action::Edited,
-        () if says(&["read", "view", "cat", "open", "get", "scroll"]) => Action::Read,
-        () => return Vec::new(),
-    };
-    vec![(path.to_owned(), action)]
+    let command = parsed.and_then(|a| a.get("command")).and_then(Value::as_str).filter(|_| tool.edits);
+    command.map_or(tool.action, action).map(|action| (path.to_owned(), action)).into_iter().collect()
 }
 
 /// The open entries of a todo list, when a call writes one: `todos` with `content` and `status`, or `plan` with `step` and `status`.
