@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lithify.transcripts.reader import Notes, dictionary, label, listing
+from lithify.transcripts.reader import Notes, dictionary, label, listing, word
 from lithify.transcripts.thread import Thread
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def read(records: Iterable[Record], notes: Notes) -> list[Conversation]:
 class _Line:
     """A line that is a message or a part of one."""
 
-    uuid: Any
+    uuid: str | None
     role: str
     content: list[Any]
-    identifier: Any = None
-    parent: Any = None
+    identifier: str | None = None
+    parent: str | None = None
 
 
 @dataclass
@@ -107,9 +107,9 @@ class _Session:
             else:
                 self.notes.broken(record.line, f"a {kind} line without a message", value)
             return
-        uuid = dictionary(value).get("uuid")
+        uuid = word(value, "uuid")
         if uuid is not None:
-            self.parents[uuid] = value.get("parentUuid")
+            self.parents[uuid] = word(value, "parentUuid")
         subtype = dictionary(value).get("subtype")
         if kind == "system" and subtype in ("compact_boundary", "microcompact_boundary"):
             self._boundary(record, value)
@@ -133,13 +133,13 @@ class _Session:
     def _chain(self, value: dict[str, Any]) -> _Chain:
         if not value.get("isSidechain"):
             return self.main
-        agent = value.get("agentId")
+        agent = word(value, "agentId")
         if agent is None:
             # Older versions tell side chains apart by their first line only.
-            known = self.chain_of.get(value.get("parentUuid"))
+            known = self.chain_of.get(word(value, "parentUuid"))
             if known is not None:
                 return known
-            agent = value.get("uuid")
+            agent = word(value, "uuid")
         return self.sides.setdefault(agent, _Chain())
 
     def _boundary(self, record: Record, value: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ class _Session:
         _restart(chain, [], record.line, "compaction", about)
 
     def _message(self, record: Record, value: dict[str, Any], message: dict[str, Any], role: str) -> None:
-        uuid, parent = value.get("uuid"), value.get("parentUuid")
+        uuid, parent = word(value, "uuid"), word(value, "parentUuid")
         chain = self._chain(value)
         if uuid is not None:
             if uuid in self.chain_of:
@@ -170,13 +170,13 @@ class _Session:
         chain.metadata.update({name: value[name] for name in _ABOUT if value.get(name) is not None})
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        line = _Line(uuid, role, blocks, message.get("id") if role == "assistant" else None, parent)
+        line = _Line(uuid, role, blocks, word(message, "id") if role == "assistant" else None, parent)
         if role == "assistant":
             self._assistant(chain, line, message, record, value)
         elif value.get("isCompactSummary"):
             self._summary(chain, line, record)
         else:
-            if "parentUuid" in value and not _is_result(line):
+            if isinstance(value.get("parentUuid", 0), str | None) and not _is_result(line):
                 self._rewind(chain, line, record.line)
             _feed(chain, line)
 
@@ -184,27 +184,28 @@ class _Session:
         self, chain: _Chain, line: _Line, message: dict[str, Any], record: Record, value: dict[str, Any]
     ) -> None:
         usage = message.get("usage") if isinstance(message.get("usage"), dict) else None
-        model = message.get("model")
-        if isinstance(model, str) and model not in chain.models:
+        model = word(message, "model")
+        if model is not None and model not in chain.models:
             chain.models.append(model)
         same = line.identifier is not None and line.identifier == chain.reply
         if not same and model != "<synthetic>":
-            chain.thread.ask(line=record.line, model=model, time=value.get("timestamp"), usage=usage)
+            chain.thread.ask(line=record.line, model=model, time=word(value, "timestamp"), usage=usage)
         elif same:
             # The output tokens grow from line to line; the last one has them all.
             chain.thread.report(usage)
         _feed(chain, line)
 
     def _summary(self, chain: _Chain, line: _Line, record: Record) -> None:
-        if chain.lines:
+        if chain.lines or chain.thread.reason != "compaction":
             _restart(chain, [], record.line, "compaction", {})
         preserved = chain.metadata.pop("preserved", [])
-        chain.thread.keep([])
         _feed(chain, line)
         for uuid in preserved:
             if isinstance(uuid, str) and uuid in chain.older:
                 _feed(chain, chain.older[uuid])
-        chain.thread.keep([], summary=-len(chain.thread.messages))
+        # What follows names the summary as its parent, and stands after what was kept.
+        chain.at[line.uuid] = len(chain.lines) - 1
+        chain.thread.keep(summary=0)
 
     def _rewind(self, chain: _Chain, line: _Line, number: int) -> None:
         """Begin an epoch when a prompt continues from an earlier line than the newest one."""
@@ -244,7 +245,7 @@ def _is_result(line: _Line) -> bool:
 def _cleared(line: _Line, identifiers: set[str]) -> _Line:
     content = [
         {**block, "content": CLEARED}
-        if dictionary(block).get("type") == "tool_result" and block.get("tool_use_id") in identifiers
+        if dictionary(block).get("type") == "tool_result" and word(block, "tool_use_id") in identifiers
         else block
         for block in line.content
     ]
@@ -257,7 +258,7 @@ def _restart(chain: _Chain, kept: list[_Line], number: int, reason: Any, about: 
     chain.thread.renew([], reason, line=number, metadata=about)
     for line in kept:
         _feed(chain, line)
-    chain.thread.keep([])
+    chain.thread.keep()
 
 
 def _feed(chain: _Chain, line: _Line) -> None:

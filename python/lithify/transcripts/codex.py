@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from lithify.transcripts.reader import Notes, dictionary, label, listing
+from lithify.transcripts.reader import Notes, dictionary, label, listing, word
 from lithify.transcripts.thread import Thread
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _NOT_SENT: Final = frozenset({"ghost_snapshot"})
 def sniff(values: Sequence[Any]) -> bool:
     """See `Reader.sniff`."""
     objects = [value for value in values if isinstance(value, dict)]
-    if any(one.get("type") in _ENVELOPES and isinstance(one.get("payload"), dict) for one in objects):
+    if any(word(one, "type") in _ENVELOPES and isinstance(one.get("payload"), dict) for one in objects):
         return True
     first = objects[0] if objects else {}
     return {"id", "timestamp", "instructions"} <= first.keys() and any(map(_is_item, objects))
@@ -57,7 +57,7 @@ def read(records: Iterable[Record], notes: Notes) -> list[Conversation]:
 
 
 def _is_item(value: Any) -> bool:
-    kind = dictionary(value).get("type")
+    kind = word(value, "type")
     return kind in _OUTPUTS or kind in _INPUTS or (kind == "message" and "role" in value)
 
 
@@ -75,6 +75,8 @@ class _Rollout:
         self.metadata: dict[str, Any] = {}
         self.counted = False
         """Whether this log has token counts, which then tell requests apart."""
+        self.answered = False
+        """Whether the newest item is no output of the model."""
 
     def take(self, record: Record) -> None:
         value = record.value
@@ -83,18 +85,18 @@ class _Rollout:
         if kind in _ENVELOPES and not payload:
             self.notes.broken(record.line, f"a {kind} line without a payload", value)
         elif kind == "response_item":
-            self._item(record.line, payload, value.get("timestamp"))
+            self._item(record.line, payload, word(value, "timestamp"))
         elif kind == "event_msg":
             self._event(payload)
         elif kind == "compacted":
             self._compacted(record.line, payload)
         elif kind == "turn_context":
-            self.model = payload.get("model") or self.model
+            self.model = word(payload, "model") or self.model
             self.notes.event(kind)
         elif kind == "session_meta":
             self._meta(payload)
         elif _is_item(value):
-            self._item(record.line, value, value.get("timestamp"))
+            self._item(record.line, value, word(value, "timestamp"))
         elif {"id", "timestamp", "instructions"} <= dictionary(value).keys():
             self._meta(value)
         elif dictionary(value).get("record_type") == "state":
@@ -120,8 +122,8 @@ class _Rollout:
         names = ("id", "cwd", "originator", "cli_version", "model_provider", "git")
         self.metadata.update({name: payload[name] for name in names if payload.get(name) is not None})
 
-    def _item(self, line: int, item: dict[str, Any], time: Any) -> None:
-        if item.get("type") in _NOT_SENT:
+    def _item(self, line: int, item: dict[str, Any], time: str | None) -> None:
+        if word(item, "type") in _NOT_SENT:
             self.notes.event(f"response_item/{item['type']}")
             return
         if not _is_item(item):
@@ -129,12 +131,15 @@ class _Rollout:
             return
         message = {name: value for name, value in item.items() if name not in _BOOKKEEPING}
         if not _is_output(item):
-            if not self.counted or item["type"] == "message":
+            if item["type"] == "message":
                 self.thread.close()
             self.thread.add(message)
+            self.answered = True
             return
-        if not self.thread.awaiting:
+        # Without token counts, output after a result is another reply.
+        if not self.thread.awaiting or (self.answered and not self.counted):
             self.thread.ask(line=line, model=self.model, time=time)
+        self.answered = False
         self.thread.reply(message)
 
     def _event(self, payload: dict[str, Any]) -> None:

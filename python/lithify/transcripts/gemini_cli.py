@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from lithify.transcripts.reader import Notes, dictionary, label, listing
+from lithify.transcripts.reader import Notes, dictionary, label, listing, word
 from lithify.transcripts.thread import Thread
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _contents(contents: list[Any], thread: Thread, notes: Notes) -> None:
 def _record(value: Any, line: int, chat: dict[Any, tuple[int, dict[str, Any]]], notes: Notes) -> None:
     kind = label(value)
     if kind in ("user", "gemini"):
-        chat[value.get("id", ("line", line, len(chat)))] = (line, value)
+        chat[word(value, "id") or ("line", line, len(chat))] = (line, value)
     elif kind in _NOTICES:
         notes.event(kind)
     else:
@@ -113,7 +113,7 @@ def _message(value: dict[str, Any], line: int, thread: Thread, notes: Notes) -> 
         return
     tokens = value.get("tokens")
     thread.ask(
-        line=line, model=value.get("model"), time=value.get("timestamp"), usage=_usage(dictionary(tokens))
+        line=line, model=word(value, "model"), time=word(value, "timestamp"), usage=_usage(dictionary(tokens))
     )
     thread.reply({"role": "model", "parts": parts})
     answers = [part for call in calls for part in _answers(call)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from lithify.transcripts.reader import Notes, chat_call, dictionary, label, listing, text_of
+from lithify.transcripts.reader import Notes, chat_call, dictionary, label, listing, text_of, word
 from lithify.transcripts.records import decode_text
 from lithify.transcripts.thread import Thread
 
@@ -100,7 +100,7 @@ def _is_anthropic(message: tuple[int, str, dict[str, Any]]) -> bool:
     about = dictionary(fields.get("response_metadata"))
     return role == "assistant" and (
         about.get("model_provider") == "anthropic"
-        or any(dictionary(block).get("type") in _ANTHROPIC_BLOCKS for block in listing(fields["content"]))
+        or any(word(block, "type") in _ANTHROPIC_BLOCKS for block in listing(fields["content"]))
     )
 
 
@@ -191,7 +191,7 @@ def _anthropic(known: list[tuple[int, str, dict[str, Any]]]) -> Conversation:
         if role == "system":
             system.append(text_of(fields["content"]))
         elif role == "assistant":
-            held = {block.get("id") for block in map(dictionary, blocks) if block.get("type") == "tool_use"}
+            held = {word(block, "id") for block in map(dictionary, blocks) if block.get("type") == "tool_use"}
             for identifier, name, arguments in _calls(fields):
                 if identifier not in held:
                     given = decode_text(arguments) if isinstance(arguments, str) else arguments

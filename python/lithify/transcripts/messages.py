@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from lithify.transcripts.reader import Notes, dictionary, label
+from lithify.transcripts.reader import Notes, dictionary, label, word
 from lithify.transcripts.thread import Thread
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ def _form(messages: list[Any], holder: dict[str, Any]) -> Format:
     blocks = [dictionary(block) for one in messages for block in _content(one)]
     if any("type" not in block and block.keys() & _BEDROCK_BLOCKS for block in blocks):
         return "bedrock"
-    roles = {dictionary(one).get("role") for one in messages}
-    known = any(block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+    roles = {word(one, "role") for one in messages}
+    known = any(word(block, "type") in _ANTHROPIC_BLOCKS for block in blocks)
     if roles <= {"user", "assistant"} and (known or "system" in holder or "thinking" in holder):
         return "anthropic"
     return "openai_chat"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lithify.transcripts.reader import Notes, dictionary, label, listing
+from lithify.transcripts.reader import Notes, dictionary, label, listing, word
 from lithify.transcripts.thread import Thread
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class _Run:
         if not _is_event(event):
             self.notes.aside(line, label(event), event)
             return
-        name = event.get("action") or event.get("observation")
+        name = word(event, "action") or word(event, "observation") or ""
         call = dictionary(event.get("tool_call_metadata"))
         arguments = dictionary(event.get("args"))
         if "action" in event and name == "condensation":
@@ -136,7 +136,7 @@ class _Run:
                 },
             )
         else:
-            self.thread.ask(line=line, time=event.get("timestamp"))
+            self.thread.ask(line=line, time=word(event, "timestamp"))
             message = {"role": "assistant", "content": content}
             self.steps.append(_Step(message, [event.get("id")]))
             self.thread.reply(message)
@@ -156,11 +156,11 @@ class _Run:
             return
         self.reply = identifier
         usage = reply.get("usage")
-        model = reply.get("model")
+        model = word(reply, "model")
         self.thread.ask(
             line=line,
             model=model,
-            time=event.get("timestamp"),
+            time=word(event, "timestamp"),
             usage=usage if isinstance(usage, dict) else None,
         )
         sent = {name: value for name, value in message.items() if value is not None or name == "content"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lithify.transcripts.log import Conversation
     from lithify.transcripts.records import Record
 
-__all__ = ["Notes", "Reader", "chat_call", "dictionary", "label", "listing", "text_of"]
+__all__ = ["Notes", "Reader", "chat_call", "dictionary", "label", "listing", "text_of", "word"]
 
 
 @dataclass
@@ -67,6 +67,12 @@ def label(value: Any) -> str:
     if isinstance(kind, str):
         return kind[:80]
     return "an object without a type" if isinstance(value, dict) else f"a {type(value).__name__}"
+
+
+def word(value: Any, name: str) -> str | None:
+    """Return the text under a key of an object, or None: what a log names may be of any type."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def text_of(content: Any) -> str:

@@ -96,12 +96,16 @@ class Thread:
             "metadata": metadata or {},
         }
 
-    def keep(self, messages: list[dict[str, Any]], *, summary: int | None = None) -> None:
-        """Append what stands at the beginning of the epoch in place of the old history."""
-        if summary is not None:
-            self._start["summary"] = len(self.messages) + summary
-        self.messages.extend(messages)
+    @property
+    def reason(self) -> str:
+        """Why the epoch at hand began."""
+        return str(self._start.get("reason", "start"))
+
+    def keep(self, *, summary: int | None = None) -> None:
+        """Note that all messages so far stand in place of the old history, one of them for what was in it."""
         self._start["kept"] = len(self.messages)
+        if summary is not None:
+            self._start["summary"] = summary
 
     def finish(self, *, format: Format, **rest: Any) -> Conversation:  # noqa: A002 (the name it has everywhere)
         """Return the conversation; an empty last epoch is left out unless it is the only one."""
