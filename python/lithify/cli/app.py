@@ -52,9 +52,12 @@ class Commands(click.Group):
 def lithify() -> None:
     """Fit the message history of an LLM agent into a context window.
 
-    FILE is JSON (a list of messages, or an object that holds it under messages, history, traj or
-    body.messages) or JSONL (one message a line); - is standard input. What goes out has the shape of
-    what came in. The input file is never written to.
+    FILE is JSON (a list of messages, or an object that holds it under messages, input, contents,
+    history, traj or body), JSONL (one message a line), or a session log of an agent as it lies on disk
+    (Claude Code, Codex, Gemini CLI, SWE-agent, tau-bench, OpenHands, ShareGPT, LangChain); - is standard
+    input.
+    What goes out has the shape of what came in; for a log it is the list of messages that the next
+    request would hold, in its provider's shape. The input file is never written to.
     """
 
 

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -22,12 +22,18 @@ import msgspec
 from lithify.cli.exits import UNUSABLE, CliError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["PLACES", "Document", "parse"]
 
-PLACES: tuple[tuple[str, ...], ...] = (("messages",), ("history",), ("traj",), ("body", "messages"))
+PLACES: tuple[tuple[str, ...], ...] = (
+    *(("messages",), ("history",), ("traj",), ("body", "messages")),
+    *(("input",), ("contents",), ("body", "input"), ("body", "contents")),
+)
 """Where an object may hold the list, looked for in this order."""
+
+_ALIASES = ("instructions", "systemInstruction", "system_instruction")
+"""What providers other than Anthropic call the system text that stands beside the list."""
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -52,10 +58,20 @@ class Document:
     """For JSONL: the line of each message, from 1."""
     indent: int = 0
     """As `msgspec.json.format` has it: spaces a level, 0 for one line, -1 for no white space at all."""
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    """For a session log: the system text and the tools, which stand beside the messages."""
+    format: str | None = None
+    """For a session log: the provider's shape that its messages have."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """For a session log: what it holds besides, see `session.facts`."""
 
     def beside(self, key: str) -> Any:
         """Return what stands under `key` beside the list (`system`, `tools`), or None."""
-        return self._holder().get(key) if self.path else None
+        if not self.path:
+            return self.extras.get(key)
+        names = (key, *_ALIASES) if key == "system" else (key,)
+        holder = self._holder()
+        return next((holder[name] for name in names if holder.get(name) is not None), None)
 
     def where(self, index: object) -> str:
         """Return ` (line 7)` for the index of a message in a JSONL, else nothing."""

@@ -12,6 +12,7 @@ from lithify.cli import exits
 from lithify.cli.document import Document, parse
 from lithify.cli.exits import CliError
 from lithify.cli.progress import working
+from lithify.cli.session import read_log
 from lithify.cli.sink import write_text
 from lithify.cli.source import display_name, read_bytes
 from lithify.cli.text import clean
@@ -29,7 +30,8 @@ def load(file: str, *, quiet: bool) -> Document:
     """Read and parse FILE."""
     name = display_name(file)
     with working(f"reading {name}", quiet=quiet):
-        return parse(read_bytes(file), name, file=file)
+        data = read_bytes(file)
+        return read_log(data, name, quiet=quiet) or parse(data, name, file=file)
 
 
 def context(document: Document) -> dict[str, Any]:
@@ -43,6 +45,8 @@ def call(document: Document, function: Callable[..., T], *, quiet: bool, **setti
 
     Raises `CliError` for every error of the library; an index is given with its line.
     """
+    if document.format is not None and settings.get("format") is None:
+        settings["format"] = document.format
     what = f"{function.__name__}: {len(document.messages):,} messages"
     try:
         with working(what, quiet=quiet), _warnings_as_lines(quiet=quiet):

@@ -49,7 +49,7 @@ def command(
     )
     limit = engine.input_limit(window=window, model=model, reserve=reserve)
     if as_json:
-        write_text(sys.stdout, json.dumps(_plain(found, limit)) + "\n")
+        write_text(sys.stdout, json.dumps(_plain(document, found, limit)) + "\n")
     else:
         _report(document, found, limit)
     return exits.OK
@@ -61,9 +61,11 @@ def _largest(found: Inspection) -> list[tuple[int, int | None, str, int, bool]]:
     return [(one.index, one.part, one.tool or "", one.tokens, one.error) for one in ranked]
 
 
-def _plain(found: Inspection, limit: int | None) -> dict[str, object]:
+def _plain(document: Document, found: Inspection, limit: int | None) -> dict[str, object]:
     names = ("index", "part", "tool", "tokens", "error")
+    log = {"log": document.facts} if document.facts else {}
     return {
+        **log,
         "format": found.format,
         "messages": found.messages,
         "total": found.total,

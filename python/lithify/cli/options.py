@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from lithify.cli.session import pick_options
+
 __all__ = [
     "file_argument",
     "format_option",
@@ -54,7 +56,10 @@ def _tokens(least: int) -> Callable[[click.Context, click.Parameter, str | None]
     return read
 
 
-file_argument = click.argument("file", metavar="FILE", type=click.STRING)
+def file_argument(function: F) -> F:
+    """Add FILE, and the options that say what of a session log is meant."""
+    return click.argument("file", metavar="FILE", type=click.STRING)(pick_options(function))
+
 
 format_option = click.option(
     "--format",
