@@ -85,8 +85,10 @@ class _Chain:
     """Lines of earlier epochs, which a compaction may keep."""
     metadata: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
-    reply: Any = None
+    reply: str | None = None
     """The message id of the reply at hand."""
+    preserved: list[Any] = field(default_factory=list)
+    """What the newest boundary keeps after its summary, by uuid."""
 
 
 class _Session:
@@ -152,7 +154,7 @@ class _Session:
             return
         about = dictionary(value.get("compactMetadata"))
         preserved = dictionary(about.get("preservedMessages")).get("uuids")
-        chain.metadata["preserved"] = listing(preserved)
+        chain.preserved = listing(preserved)
         _restart(chain, [], record.line, "compaction", about)
 
     def _message(self, record: Record, value: dict[str, Any], message: dict[str, Any], role: str) -> None:
@@ -198,7 +200,7 @@ class _Session:
     def _summary(self, chain: _Chain, line: _Line, record: Record) -> None:
         if chain.lines or chain.thread.reason != "compaction":
             _restart(chain, [], record.line, "compaction", {})
-        preserved = chain.metadata.pop("preserved", [])
+        preserved, chain.preserved = chain.preserved, []
         _feed(chain, line)
         for uuid in preserved:
             if isinstance(uuid, str) and uuid in chain.older:
@@ -219,6 +221,8 @@ class _Session:
                 return
             last = chain.lines[position]
             later = chain.lines[position + 1 :]
+            if not later:
+                return
             same = {last.identifier} - {None}
             uuids = {one.uuid for one in chain.lines if one.identifier in same} | {last.uuid}
             beside = [

@@ -63,7 +63,7 @@ def _messages(history: list[Any], notes: Notes) -> list[dict[str, Any]]:
         if not isinstance(entry, dict) or entry.get("role") not in _ROLES:
             notes.aside(number, label(entry), entry)
             continue
-        message = {name: entry[name] for name in _SENT if entry.get(name) is not None or name == "content"}
+        message = {name: entry[name] for name in _SENT if entry.get(name) is not None}
         message.setdefault("content", None)
         answered = listing(entry.get("tool_call_ids"))
         if message["role"] == "tool" and "tool_call_id" not in message and answered:

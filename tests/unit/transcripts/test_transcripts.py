@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import lithify
@@ -258,6 +259,25 @@ def test_wrong_types_anywhere_are_no_crash(name: str) -> None:
             assert log.conversations
             assert all(isinstance(message, dict) for one in log.conversations for message in one.messages)
         holder[key] = kept
+        if isinstance(holder, dict):
+            lacking = json.loads(json.dumps(root, default=str))
+            del at(lacking, root, holder)[key]
+            data = logs.lines(*lacking) if records is not None else logs.document(lacking)
+            with suppress(InvalidInput):
+                assert load(data).conversations
+
+
+def at(copied: Any, value: Any, wanted: Any) -> Any:
+    """Return what stands in a copy where `wanted` stands in the original; None when it is not there."""
+    if value is wanted:
+        return copied
+    keys = range(len(value)) if isinstance(value, list) else value
+    for key in keys:
+        if isinstance(value[key], dict | list):
+            found = at(copied[key], value[key], wanted)
+            if found is not None:
+                return found
+    return None
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
