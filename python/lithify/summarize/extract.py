@@ -27,9 +27,12 @@ _LONGEST_TEXT: Final = 20_000
 
 _DEMAND: Final = re.compile(
     r"\b(?:must|never|always|only|don'?t|do not|should(?:n'?t| not)?|required?|forbidden|important|remember|"
-    r"keep|jamais|toujours|doit|doivent|ne pas|obligatoire|interdit|muss|m\u00fcssen|niemals|immer|nicht|"
-    r"nunca|siempre|debe)\b|"
-    r"\u5fc5\u987b|\u4e0d\u8981|\u4e0d\u80fd|\u7981\u6b62|\u603b\u662f|\u59cb\u7ec8|\u52a1\u5fc5|\u5207\u52ff|\u8bb0\u4f4f|\u0e15\u0e49\u0e2d\u0e07|\u0e2b\u0e49\u0e32\u0e21|\u0e40\u0e2a\u0e21\u0e2d|\u0e2d\u0e22\u0e48\u0e32",
+    r"keep|jamais|toujours|doit|doivent|ne pas|il faut|uniquement|obligatoire|interdit|"
+    r"muss|m\u00fcssen|darf|d\u00fcrfen|niemals|immer|stets|unbedingt|nicht|"
+    r"nunca|siempre|deben?|prohibido|hay que)\b|"
+    r"\u5fc5\u987b|\u4e0d\u8981|\u4e0d\u80fd|\u7981\u6b62|\u603b\u662f|\u59cb\u7ec8|\u52a1\u5fc5|\u5207\u52ff|\u8bb0\u4f4f|\u8bf7\u52ff|"
+    r"\u5fc5\u305a|\u7d76\u5bfe\u306b|\u5e38\u306b|\u3057\u306a\u3044\u3067|\u3066\u306f\u3044\u3051|\u3066\u306f\u306a\u3089|"
+    r"\u0e15\u0e49\u0e2d\u0e07|\u0e2b\u0e49\u0e32\u0e21|\u0e40\u0e2a\u0e21\u0e2d|\u0e2d\u0e22\u0e48\u0e32",
     re.IGNORECASE,
 )
 _ERROR: Final = re.compile(
@@ -77,6 +80,8 @@ _NEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"\d")
+_TELLING: Final = re.compile(r"\d|[A-Z]{2}")
+"""Numbers, ids and short names (UTC): what cannot be guessed again, in whatever language the line is."""
 _COLOR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SHOWS: Final = re.compile(r"read|view|cat|grep|search|glob|fetch|list", re.IGNORECASE)
 _CLOSED: Final = frozenset({"completed", "complete", "done", "cancelled", "canceled"})
@@ -104,9 +109,11 @@ def _gather(entries: Sequence[Entry]) -> dict[int, list[str]]:
     ]
     said = [line for _, lines in users for line in lines]
     demands = [line for line in said if _DEMAND.search(line)]
+    demanded = set(demands)
+    others = [line for line in reversed(said) if line not in demanded]
     words = [line for lines in agents for line in lines]
     last = agents[-1] if agents else []
-    facts = _facts(entries)
+    facts, stale = _facts(entries)
     tools = Tally(piece.tool for entry in entries for piece in entry.pieces if piece.kind == "call")
     used = [f"Tools used: {', '.join(f'{name} {n}x' for name, n in tools.most_common(12))}."] if tools else []
     return {
@@ -115,7 +122,7 @@ def _gather(entries: Sequence[Entry]) -> dict[int, list[str]]:
         2: _files(entries),
         3: _errors(entries),
         4: used + [line for line in reversed(words) if _DECISION.search(line)],
-        5: demands + [line for line in reversed(said) if line not in set(demands)],
+        5: demands + sorted(others, key=lambda line: (line in stale, _TELLING.search(line) is None)),
         6: _todos(entries) + [line for line in reversed(said) if line.rstrip().endswith(("?", "\uff1f"))],
         7: last[:6] + [line for line in reversed(words) if _NUMBER.search(line)],
         8: [line for line in reversed(last) if _NEXT.search(line)],
@@ -155,9 +162,10 @@ def _unique(lines: Iterable[str]) -> list[str]:
     return list(seen.values())
 
 
-def _facts(entries: Sequence[Entry]) -> list[str]:
-    """Return lines of the form "name: value", the latest value of a name only, newest first."""
+def _facts(entries: Sequence[Entry]) -> tuple[list[str], set[str]]:
+    """Return lines of the form "name: value", the latest of a name, newest first; and the older ones."""
     latest: dict[str, str] = {}
+    stale: set[str] = set()
     for entry in entries:
         for piece in entry.pieces:
             output = piece.kind == "output"
@@ -167,9 +175,12 @@ def _facts(entries: Sequence[Entry]) -> list[str]:
                 match = _FACT.match(line)
                 if match and (not output or _IDENTIFIER.search(match[1])):
                     name = " ".join(match[1].casefold().split())
-                    latest.pop(name, None)
-                    latest[name] = _quote(line.strip(" -*>"), output=output)
-    return list(reversed(latest.values()))
+                    value = _quote(line.strip(" -*>"), output=output)
+                    before = latest.pop(name, value)
+                    if before != value:
+                        stale.add(before)
+                    latest[name] = value
+    return list(reversed(latest.values())), stale - set(latest.values())
 
 
 def _lines_of(piece: Piece) -> list[str]:

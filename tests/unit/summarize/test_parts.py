@@ -181,10 +181,31 @@ def test_demands_in_other_languages_are_seen() -> None:
         "Il ne faut jamais supprimer les logs.",
         "\u5fc5\u987b\u4f7f\u7528 UTC \u65f6\u95f4\u3002",
         "\u0e2b\u0e49\u0e32\u0e21\u0e25\u0e1a\u0e44\u0e1f\u0e25\u0e4c",
+        "Ohne R\u00fcckfrage darf nichts gel\u00f6scht werden.",
+        "Est\u00e1 prohibido borrar los registros.",
+        "\u5fc5\u305a\u30c6\u30b9\u30c8\u3092\u5b9f\u884c\u3057\u3066\u304f\u3060\u3055\u3044\u3002",
     ]
     filler = [f"Filler sentence number {n} that asks for nothing." for n in range(300)]
     text = extract(entries(chat(*[("user", line) for line in [*said, *filler]])), 300, words)
     assert all(line in check.sections(text)[5] for line in said)
+
+
+def test_user_lines_with_figures_come_first_and_replaced_values_last() -> None:
+    said = [
+        "Thanks, that looks good to me.",
+        "Parcel AB-4471 went out from the north depot.",
+        "The deadline is Friday 3.",
+        "The deadline is Monday 6.",
+    ]
+    messages = chat(*[("user", line) for line in said], ("user", "Fine, go on."))
+    lines = check.sections(extract(entries(messages), 1_000, words))[5].split("\n")
+    assert [line.removeprefix("- ") for line in lines if line] == [
+        "The deadline is Monday 6.",
+        "Parcel AB-4471 went out from the north depot.",
+        "Fine, go on.",
+        "Thanks, that looks good to me.",
+        "The deadline is Friday 3.",
+    ]
 
 
 def test_extract_is_fast() -> None:
